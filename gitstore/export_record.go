@@ -1,0 +1,138 @@
+package gitstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// exportMark is the file that makes a directory an export of forge: it holds
+// the directory's own name.
+const exportMark = ".forge-export"
+
+// exportRecord is what <common>/forge/exports/<name>.json says: which process
+// works in an export. The process is named by its start too, because ids are
+// used again.
+type exportRecord struct {
+	Path  string `json:"path"`
+	PID   int    `json:"pid"`
+	Start string `json:"start"`
+	Host  string `json:"host"`
+	Run   string `json:"run"`
+}
+
+// exportsDir returns the directory of the records, made if it was not there.
+func (r *Repo) exportsDir() (string, error) {
+	return filepath.Join(r.commonDir, "forge", "exports"), r.makeForgeDir("exports")
+}
+
+// writeExportRecord records an export of this process and returns the path of
+// the record. It appears whole or not at all.
+func (r *Repo) writeExportRecord(name, dir, run string) (string, error) {
+	records, err := r.exportsDir()
+	if err != nil {
+		return "", err
+	}
+	pid := os.Getpid()
+	start, _ := processStart(pid)
+	text, err := json.Marshal(exportRecord{Path: dir, PID: pid, Start: start, Host: hostName(), Run: run})
+	if err != nil {
+		return "", fmt.Errorf("record an export: %w", err)
+	}
+	record := filepath.Join(records, name+".json")
+	if err := os.WriteFile(record+".new", append(text, '\n'), 0o600); err != nil {
+		return "", fmt.Errorf("record an export: %w", errors.Join(err, os.Remove(record+".new")))
+	}
+	if err := os.Rename(record+".new", record); err != nil {
+		return "", fmt.Errorf("record an export: %w", err)
+	}
+	return record, nil
+}
+
+// SweepExports removes the exports whose process is dead on this host, and
+// their records. It touches only directories that carry forge's mark, and
+// follows no link. Exports of living processes and of other hosts stay.
+//
+// Source: gitstore.md R-EXP-4, R-EXP-5.
+func (r *Repo) SweepExports(ctx context.Context) error {
+	records, err := r.exportsDir()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(records)
+	if err != nil {
+		return fmt.Errorf("list the records of exports: %w", err)
+	}
+	var failed []error
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		record := filepath.Join(records, entry.Name())
+		switch filepath.Ext(entry.Name()) {
+		case ".json":
+			if err := sweepExport(record); err != nil {
+				failed = append(failed, fmt.Errorf("sweep export %q: %w", entry.Name(), err))
+			}
+		case ".new": // a process was killed while it wrote its record
+			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+				failed = append(failed, ignoreAbsent(os.Remove(record)))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// sweepExport removes one export and its record, if its process is dead.
+func sweepExport(record string) error {
+	text, err := os.ReadFile(record)
+	if err != nil {
+		return ignoreAbsent(err) // another forge was faster
+	}
+	name := strings.TrimSuffix(filepath.Base(record), ".json")
+	var r exportRecord
+	valid := json.Unmarshal(text, &r) == nil && filepath.IsAbs(r.Path) &&
+		filepath.Base(r.Path) == name && strings.HasPrefix(name, exportPrefix)
+	if valid {
+		if r.Host != hostName() || isRunning(r.PID, r.Start) {
+			return nil
+		}
+		if err := sweepDir(r.Path, name); err != nil {
+			return err
+		}
+	}
+	return ignoreAbsent(os.Remove(record))
+}
+
+// sweepDir removes the directory of an export if it is one: a real directory
+// with forge's mark. A process that was killed before it set the mark left an
+// empty one.
+func sweepDir(dir, name string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return ignoreAbsent(err)
+	}
+	mark := filepath.Join(dir, exportMark)
+	if info, err := os.Lstat(mark); err == nil && info.Mode().IsRegular() {
+		if text, err := os.ReadFile(mark); err != nil || strings.TrimSpace(string(text)) != name {
+			return err
+		}
+		return removeTree(dir)
+	}
+	_ = os.Remove(dir) // fails, and rightly, if anything is in it
+	return nil
+}
+
+// ignoreAbsent returns err unless it says that a file does not exist.
+func ignoreAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// exportWorkers is the number of files written, or directories looked at, at
+// once.
+const exportWorkers = 4
+
+// lfsPointer is how a pointer of git LFS begins.
+var lfsPointer = []byte("version https://git-lfs")
+
+// Set makes the tree of the export that of a commit. The first call writes
+// every file; a later one writes what differs between the two trees and what
+// changed on disk, and removes everything else that is not in the tree, but
+// for untracked paths that Keep matches. Files have mode 0644 or 0755,
+// directories 0755, and content is the stored bytes: no line endings are
+// converted and no filter runs. Set does not read the user's work tree.
+//
+// What changed on disk is found by size, times, inode and mode of files and
+// directories, not by reading files. After an error, which names the path,
+// the tree is of no use until a later Set succeeds.
+//
+// Source: gitstore.md R-EXP-1 to R-EXP-3.
+func (e *Export) Set(ctx context.Context, commit Hash) error {
+	e.pass++
+	if err := e.load(ctx, commit); err != nil {
+		return fmt.Errorf("export %s: %w", commit.Short(), err)
+	}
+	if err := e.clean(ctx); err != nil {
+		return fmt.Errorf("clean the export: %w", err)
+	}
+	if err := e.write(ctx); err != nil {
+		return fmt.Errorf("export %s: %w", commit.Short(), err)
+	}
+	if err := e.stampDirs(); err != nil {
+		return fmt.Errorf("look at the export: %w", err)
+	}
+	return e.noteTime()
+}
+
+// write writes every file of the tree that clean did not find in order.
+func (e *Export) write(ctx context.Context) error {
+	var missing []string
+	for p := range e.want {
+		if file := e.onDisk[p]; file == nil || file.pass != e.pass {
+			missing = append(missing, p)
+			e.onDisk[p] = &diskFile{}
+		}
+	}
+	slices.Sort(missing)
+	if err := e.makeParents(missing); err != nil {
+		return err
+	}
+	return inParallel(ctx, missing, func(ctx context.Context, p string) error {
+		return e.writeFile(ctx, e.want[p], e.onDisk[p])
+	})
+}
+
+// inParallel calls do for every name from a few goroutines and returns the
+// first error, after which no further call begins.
+func inParallel(ctx context.Context, names []string, do func(context.Context, string) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	todo := make(chan string, len(names))
+	for _, name := range names {
+		todo <- name
+	}
+	close(todo)
+	var workers sync.WaitGroup
+	for range min(exportWorkers, len(names)) {
+		workers.Go(func() {
+			for name := range todo {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := do(ctx, name); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// makeParents makes the directories of the files.
+func (e *Export) makeParents(files []string) error {
+	for _, file := range files {
+		var need []string
+		for dir := path.Dir(file); !e.dirs[dir].present; dir = path.Dir(dir) {
+			need = append(need, dir)
+		}
+		for _, dir := range slices.Backward(need) {
+			err := os.Mkdir(e.onPath(dir), 0o755)
+			if err == nil {
+				err = os.Chmod(e.onPath(dir), 0o755) // whatever the umask is
+			}
+			if err != nil {
+				return fmt.Errorf("make directory %q: %w", dir, err)
+			}
+			e.dirs[dir].present, e.dirs[dir].touched = true, true
+			e.dirs[path.Dir(dir)].touched = true
+		}
+		e.dirs[path.Dir(file)].touched = true
+	}
+	return nil
+}
+
+// writeFile writes one file or link, where nothing is, and notes it.
+func (e *Export) writeFile(ctx context.Context, want Entry, file *diskFile) error {
+	name := e.onPath(want.Path)
+	if want.Mode == ModeLink {
+		if err := os.Symlink(filepath.FromSlash(e.links[want.Object]), name); err != nil {
+			return fmt.Errorf("write link %q: %w", want.Path, err)
+		}
+		info, err := os.Lstat(name)
+		if err != nil {
+			return fmt.Errorf("write link %q: %w", want.Path, err)
+		}
+		*file = diskFile{entry: want, stamp: diskStampOf(info), pass: e.pass}
+		return nil
+	}
+	data, err := e.repo.Blob(ctx, want.Object)
+	if err != nil {
+		return named(err, want.Path)
+	}
+	info, err := writeNew(name, data, permOf(want.Mode))
+	if err != nil {
+		return fmt.Errorf("write %q: %w", want.Path, err)
+	}
+	*file = diskFile{entry: want, stamp: diskStampOf(info), pass: e.pass, pointer: bytes.HasPrefix(data, lfsPointer)}
+	return nil
+}
+
+// permOf returns the permission bits of an exported file.
+func permOf(mode Mode) fs.FileMode {
+	if mode&0o111 != 0 {
+		return 0o755
+	}
+	return 0o644
+}
+
+// writeNew writes a file that does not exist, with exactly these permission
+// bits, and returns what it looks like then.
+func writeNew(name string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = f.Stat()
+	}
+	if err == nil && info.Mode().Perm() != perm { // the umask took some
+		if err = f.Chmod(perm); err == nil {
+			info, err = f.Stat()
+		}
+	}
+	return info, errors.Join(err, f.Close())
+}
+
+// stampDirs notes how the directories look that this Set looked into or
+// changed.
+func (e *Export) stampDirs() error {
+	for p, d := range e.dirs {
+		if !d.touched {
+			continue
+		}
+		info, err := os.Lstat(e.onPath(p))
+		if err != nil {
+			return err
+		}
+		d.stamp, d.touched = diskStampOf(info), false
+	}
+	return nil
+}
+
+// noteTime asks the file system for its time. What was written in this same
+// tick could be changed in it too without looking different, so the next Set
+// reads that.
+func (e *Export) noteTime() error {
+	file, err := os.CreateTemp(e.dir, exportMark+"-clock-*")
+	if err != nil {
+		return fmt.Errorf("ask the file system of the export for its time: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil {
+		e.horizon = diskStampOf(info).changed
+	}
+	if err := errors.Join(err, file.Close(), os.Remove(file.Name())); err != nil {
+		return fmt.Errorf("ask the file system of the export for its time: %w", err)
+	}
+	return nil
+}
+
+// onPath returns the name in the file system of a path of the tree.
+func (e *Export) onPath(p string) string { return filepath.Join(e.Tree, filepath.FromSlash(p)) }
