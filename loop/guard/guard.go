@@ -1,0 +1,217 @@
+// Package guard refuses candidates that cheat, before anything of them is an
+// object: every check here reads the pure preview of a change.
+//
+// The order is that of handoff.md section 9; the first guard that refuses
+// names the violation. A guard that asks for legitimate work to be redone is
+// as wrong as one that lets a cheat through: growth, new files inside the
+// scope and edits of any text in it are free.
+//
+// Source: seed 001, "The loop cannot cheat"; DECISIONS G2, G4, G7, G8;
+// loop.md section 11; handoff.md R-PROP-3.
+package guard
+
+import (
+	"fmt"
+	"math/big"
+	"path"
+	"strings"
+
+	"forge/gitstore"
+	"forge/loop/verdict"
+)
+
+// Violation is why a candidate is not measured.
+type Violation struct {
+	Guard    string           // a name of handoff.md section 9
+	Decision verdict.Decision // INVALID, or NO_OP
+	Message  string           // one sentence, lower case, no full stop
+	Paths    []string         // the offending paths, sorted; at most maxPaths
+}
+
+// maxPaths bounds what a violation lists (loop.md section 11).
+const maxPaths = 20
+
+// Sizes are the files of a scope: bytes by path from the repository's root.
+type Sizes map[string]int64
+
+// Rules are what a run's candidates are held to; frozen at its start.
+type Rules struct {
+	Target        gitstore.Glob
+	Protected     []gitstore.Glob
+	MinScopeRatio *big.Rat // 0 to 1
+	Start         Sizes    // the scope when the run began
+}
+
+// Candidate is one change, previewed.
+type Candidate struct {
+	Preview gitstore.Preview
+	TipTree gitstore.Hash // tree of the run tip it was built on
+	Tip     Sizes         // the scope at that tip
+	SeenIn  string        // the earlier experiment with the same outcome on the same state, or ""
+}
+
+// Path is the violation for edits that git or another system could not hold;
+// refused is the sentence of the layer that said so (gitstore.md R-TREE-3).
+func Path(refused error) *Violation {
+	return &Violation{Guard: "path", Decision: verdict.Invalid, Message: refused.Error()}
+}
+
+// Check returns the first violation in the order of the guards, or nil.
+func Check(c Candidate, r Rules) *Violation {
+	for _, guard := range []func(Candidate, Rules) *Violation{
+		link, reserved, scope, protected, noOp, duplicate, scopeRatio, byteRatio, keptRatio,
+	} {
+		if v := guard(c, r); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// offending collects the changed paths that bad names.
+func offending(c Candidate, bad func(gitstore.FileChange) bool) []string {
+	var paths []string
+	for _, f := range c.Preview.Files {
+		if bad(f) && len(paths) < maxPaths {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+func invalid(name, format string, paths []string) *Violation {
+	if len(paths) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%q", paths[0])
+	if len(paths) > 1 {
+		what += fmt.Sprintf(" and %d more", len(paths)-1)
+	}
+	return &Violation{Guard: name, Decision: verdict.Invalid, Message: fmt.Sprintf(format, what), Paths: paths}
+}
+
+// link refuses writing through, replacing or retargeting a link, and any new
+// link that leaves the repository or is absolute (A02).
+func link(c Candidate, _ Rules) *Violation {
+	return invalid("link", "%s is a symbolic link or becomes one that leaves the scope; forge never writes through links", offending(c, func(f gitstore.FileChange) bool {
+		if f.Before != nil && special(f.Before.Mode) && f.After != nil {
+			return true
+		}
+		return f.After != nil && special(f.After.Mode) && (f.After.Mode == gitstore.ModeGitlink || leaves(f.Path, string(f.After.Data)))
+	}))
+}
+
+func special(m gitstore.Mode) bool { return m == gitstore.ModeLink || m == gitstore.ModeGitlink }
+
+// leaves says whether a link at file with that target text points outside the
+// directory that holds it, or out of it through a parent.
+func leaves(file, target string) bool {
+	if path.IsAbs(target) || strings.Contains(target, "\\") {
+		return true
+	}
+	clean := path.Clean(target)
+	return clean == ".." || strings.HasPrefix(clean, "../") || path.Dir(file) == "." && clean == ".git"
+}
+
+// reserved refuses forge's own files, whatever the scope says (A03).
+func reserved(c Candidate, _ Rules) *Violation {
+	return invalid("reserved", "%s belongs to forge; no candidate may change it", offending(c, func(f gitstore.FileChange) bool {
+		top, _, _ := strings.Cut(f.Path, "/")
+		return strings.EqualFold(top, ".forge")
+	}))
+}
+
+// scope refuses what lies outside the target (A05).
+func scope(c Candidate, r Rules) *Violation {
+	return invalid("scope", "%s lies outside the target", offending(c, func(f gitstore.FileChange) bool { return !r.Target.Match(f.Path) }))
+}
+
+// protected refuses a change, an addition and a change of mode under a
+// protected path, also where it lies inside the scope (A06 to A08).
+func protected(c Candidate, r Rules) *Violation {
+	return invalid("protected", "%s is protected", offending(c, func(f gitstore.FileChange) bool { return r.IsProtected(f.Path) }))
+}
+
+// IsProtected says whether a path is protected.
+func (r Rules) IsProtected(file string) bool {
+	for _, g := range r.Protected {
+		if g.Match(file) {
+			return true
+		}
+	}
+	return false
+}
+
+// noOp finds the same tree (G2, A12): every byte, mode and line ending counts.
+func noOp(c Candidate, _ Rules) *Violation {
+	if c.Preview.Tree != c.TipTree {
+		return nil
+	}
+	return &Violation{Guard: "no_op", Decision: verdict.NoOp, Message: "the change leaves the tree as it is"}
+}
+
+// duplicate refuses what was tried on this very state before (A13).
+func duplicate(c Candidate, _ Rules) *Violation {
+	if c.SeenIn == "" {
+		return nil
+	}
+	return &Violation{Guard: "duplicate", Decision: verdict.Invalid, Message: "the same result on the same state was tried in " + c.SeenIn}
+}
+
+// after is the scope as the candidate leaves it.
+func after(c Candidate, r Rules) Sizes {
+	now := make(Sizes, len(c.Tip))
+	for file, size := range c.Tip {
+		now[file] = size
+	}
+	for _, f := range c.Preview.Files {
+		if !r.Target.Match(f.Path) {
+			continue
+		}
+		if f.After == nil {
+			delete(now, f.Path)
+		} else {
+			now[f.Path] = int64(len(f.After.Data))
+		}
+	}
+	return now
+}
+
+// scopeRatio refuses a scope that shrank by files (A17; R-INV-5).
+func scopeRatio(c Candidate, r Rules) *Violation {
+	return ratio("scope_ratio", "files", int64(len(after(c, r))), int64(len(r.Start)), r.MinScopeRatio)
+}
+
+// byteRatio refuses a scope that was hollowed out (A18).
+func byteRatio(c Candidate, r Rules) *Violation {
+	return ratio("byte_ratio", "bytes", after(c, r).total(), r.Start.total(), r.MinScopeRatio)
+}
+
+// keptRatio refuses a scope whose files were swapped for others (A19).
+func keptRatio(c Candidate, r Rules) *Violation {
+	now, kept := after(c, r), int64(0)
+	for file := range r.Start {
+		if _, there := now[file]; there {
+			kept++
+		}
+	}
+	return ratio("kept_ratio", "of the files of the start", kept, int64(len(r.Start)), r.MinScopeRatio)
+}
+
+func (s Sizes) total() (sum int64) {
+	for _, size := range s {
+		sum += size
+	}
+	return sum
+}
+
+// ratio compares exactly: 9 of 10 at 0.9 is enough (R-INV-5).
+func ratio(name, what string, now, before int64, least *big.Rat) *Violation {
+	if before == 0 || big.NewRat(now, before).Cmp(least) >= 0 {
+		return nil
+	}
+	return &Violation{
+		Guard: name, Decision: verdict.Invalid,
+		Message: fmt.Sprintf("%d %s are left of %d; at least %s of them must stay", now, what, before, verdict.Shortest(least)),
+	}
+}

@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"math/big"
+	"testing"
+
+	"forge/gitstore"
+	"forge/loop/verdict"
+)
+
+func glob(t *testing.T, pattern string) gitstore.Glob {
+	t.Helper()
+	g, err := gitstore.ParseGlob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func file(mode gitstore.Mode, data string) *gitstore.File {
+	return &gitstore.File{Mode: mode, Object: gitstore.Hash("of " + data), Data: []byte(data)}
+}
+
+// ten files of ten bytes each
+func ten() Sizes {
+	s := Sizes{}
+	for _, name := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"} {
+		s["src/"+name] = 10
+	}
+	return s
+}
+
+func changed(path string, before, after *gitstore.File) gitstore.FileChange {
+	return gitstore.FileChange{Path: path, Before: before, After: after}
+}
+
+// Each mutant of handoff.md section 9 is stopped by the guard of its row, and
+// its legitimate twin passes.
+func TestCheck(t *testing.T) {
+	text := file(gitstore.ModeFile, "0123456789")
+	edited := file(gitstore.ModeFile, "012345678X")
+	deleted := func(n int) (files []gitstore.FileChange) {
+		for i := range n {
+			files = append(files, changed("src/"+string(rune('0'+i)), text, nil))
+		}
+		return files
+	}
+	tests := map[string]struct {
+		files []gitstore.FileChange
+		same  bool
+		seen  string
+		want  string
+	}{
+		"an edit in the scope":               {files: []gitstore.FileChange{changed("src/0", text, edited)}},
+		"a new file in the scope":            {files: []gitstore.FileChange{changed("src/new", nil, text)}},
+		"a link inside the scope":            {files: []gitstore.FileChange{changed("src/l", nil, file(gitstore.ModeLink, "0"))}},
+		"A02 a file becomes a link out":      {files: []gitstore.FileChange{changed("src/0", text, file(gitstore.ModeLink, "../../etc/passwd"))}, want: "link"},
+		"A02 an absolute link":               {files: []gitstore.FileChange{changed("src/l", nil, file(gitstore.ModeLink, "/etc/passwd"))}, want: "link"},
+		"A02 a link with backslashes":        {files: []gitstore.FileChange{changed("src/l", nil, file(gitstore.ModeLink, `..\x`))}, want: "link"},
+		"A02 writing over a link":            {files: []gitstore.FileChange{changed("src/l", file(gitstore.ModeLink, "0"), text)}, want: "link"},
+		"A02 a gitlink":                      {files: []gitstore.FileChange{changed("src/m", nil, file(gitstore.ModeGitlink, ""))}, want: "link"},
+		"A03 forge's configuration":          {files: []gitstore.FileChange{changed(".forge/config.toml", text, edited)}, want: "reserved"},
+		"A03 in other letters":               {files: []gitstore.FileChange{changed(".Forge/x", nil, text)}, want: "reserved"},
+		"A05 outside the scope":              {files: []gitstore.FileChange{changed("lib/x", text, edited)}, want: "scope"},
+		"A06 a protected file in the scope":  {files: []gitstore.FileChange{changed("src/test/a", text, edited)}, want: "protected"},
+		"A07 a new file under a protected":   {files: []gitstore.FileChange{changed("src/test/new", nil, text)}, want: "protected"},
+		"A08 the mode of a protected file":   {files: []gitstore.FileChange{changed("src/test/a", text, file(gitstore.ModeExec, "0123456789"))}, want: "protected"},
+		"A12 the same tree":                  {same: true, want: "no_op"},
+		"A13 tried before":                   {files: []gitstore.FileChange{changed("src/0", text, edited)}, seen: "r1-aaaa/exp-002", want: "duplicate"},
+		"A17 two of ten files deleted":       {files: deleted(2), want: "scope_ratio"},
+		"one of ten at 0.9 is enough":        {files: deleted(1)},
+		"A18 hollow files, count unchanged":  {files: []gitstore.FileChange{changed("src/0", text, file(gitstore.ModeFile, "")), changed("src/1", text, file(gitstore.ModeFile, ""))}, want: "byte_ratio"},
+		"A19 as many bytes under new names":  {files: append(deleted(2), changed("src/a", nil, text), changed("src/b", nil, text)), want: "kept_ratio"},
+		"growth never fails":                 {files: []gitstore.FileChange{changed("src/0", text, file(gitstore.ModeFile, "0123456789 and more"))}},
+		"the first guard of the order names": {files: []gitstore.FileChange{changed(".forge/x", nil, file(gitstore.ModeLink, "/x"))}, want: "link"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := Candidate{Preview: gitstore.Preview{Tree: "new", Files: tt.files}, TipTree: "tip", Tip: ten(), SeenIn: tt.seen}
+			if tt.same {
+				c.TipTree = "new"
+			}
+			rules := Rules{Target: glob(t, "src"), Protected: []gitstore.Glob{glob(t, "src/test")}, MinScopeRatio: big.NewRat(9, 10), Start: ten()}
+			v := Check(c, rules)
+			got := ""
+			if v != nil {
+				got = v.Guard
+			}
+			if got != tt.want {
+				t.Fatalf("Check = %+v, want guard %q", v, tt.want)
+			}
+			if v != nil && (v.Message == "" || (v.Decision != verdict.Invalid) != (tt.want == "no_op")) {
+				t.Errorf("Check = %+v: no sentence, or the wrong decision", v)
+			}
+		})
+	}
+}
+
+// An empty scope has every ratio at 1 (R-INV-5).
+func TestCheckEmptyScope(t *testing.T) {
+	rules := Rules{Target: glob(t, "src"), MinScopeRatio: big.NewRat(1, 1), Start: Sizes{}}
+	c := Candidate{Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{changed("src/a", nil, file(gitstore.ModeFile, "x"))}}, TipTree: "tip", Tip: Sizes{}}
+	if v := Check(c, rules); v != nil {
+		t.Errorf("Check = %+v, want none", v)
+	}
+}
