@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"forge/loop/verdict"
+)
+
+// Line is one experiment in the history (R-HIST-1). Tree and BaseTree stand
+// beside the contract's fields so that a duplicate is found without opening a
+// record. Fields are in alphabetical order, as they are stored.
+type Line struct {
+	BaseTree         string       `json:"base_tree,omitempty"`
+	BaselineSource   string       `json:"baseline_source,omitempty"`
+	BindingThreshold string       `json:"binding_threshold,omitempty"`
+	Category         string       `json:"category"`
+	Changes          []Change     `json:"changes"`
+	CompositeScore   *json.Number `json:"composite_score"`
+	Confidence       *string      `json:"confidence"`
+	CostUSD          string       `json:"cost_usd"`
+	Counts           *struct{}    `json:"counts"`
+	Crash            bool         `json:"crash"`
+	Decision         string       `json:"decision"`
+	Delta            *json.Number `json:"delta"`
+	DeltaExact       string       `json:"delta_exact,omitempty"`
+	DurationS        float64      `json:"duration_s"`
+	Guard            string       `json:"guard,omitempty"`
+	Hypothesis       string       `json:"hypothesis"`
+	ID               string       `json:"id"`
+	MutationType     string       `json:"mutation_type"`
+	NearMiss         bool         `json:"near_miss"`
+	Override         *struct{}    `json:"override"`
+	Parent           string       `json:"parent"`
+	Reason           string       `json:"reason,omitempty"`
+	Run              string       `json:"run"`
+	ScoreAfter       *json.Number `json:"score_after"`
+	ScoreBefore      *json.Number `json:"score_before"`
+	Section          string       `json:"section,omitempty"`
+	Threshold        *json.Number `json:"threshold"`
+	Timestamp        string       `json:"timestamp"`
+	Tree             string       `json:"tree,omitempty"`
+	Version          *string      `json:"version"`
+}
+
+// rejected is one line of the rejected buffer (R-REJ-1).
+type rejected struct {
+	Candidate    *string      `json:"candidate"`
+	Category     string       `json:"category"`
+	Confidence   *string      `json:"confidence"`
+	Decision     string       `json:"decision"`
+	Delta        *json.Number `json:"delta"`
+	DiffExcerpt  string       `json:"diff_excerpt"`
+	Experiment   string       `json:"experiment"`
+	Hypothesis   string       `json:"hypothesis"`
+	MutationType string       `json:"mutation_type"`
+	N            *int         `json:"N"`
+	NearMiss     bool         `json:"near_miss"`
+	Run          string       `json:"run"`
+	ScoreAfter   *json.Number `json:"score_after"`
+	ScoreBefore  *json.Number `json:"score_before"`
+	Timestamp    string       `json:"timestamp"`
+}
+
+// excerptLength is how much of a diff the rejected buffer shows, in code
+// points (R-REJ-3).
+const excerptLength = 200
+
+// lineOf is the history line of a record; parent is the run tip before it.
+func lineOf(r Record, parent string) Line {
+	l := Line{
+		Category: r.Hypothesis.Category, Changes: []Change{}, CostUSD: r.CostUSD, Crash: r.Decision.Crash,
+		BaselineSource: r.Decision.BaselineSource, Decision: r.Decision.Word, DurationS: r.Timing.DurationS,
+		Hypothesis: r.Hypothesis.Text, ID: r.Experiment, MutationType: r.Hypothesis.MutationType,
+		Parent: parent, Reason: r.Decision.Reason, Run: r.Run, Timestamp: r.Timing.StartedAt,
+	}
+	if r.Decision.Candidate != "" {
+		l.Version = &r.Decision.Candidate
+	}
+	if r.Guard != nil {
+		l.Guard = r.Guard.Name
+	}
+	if r.Mutation != nil {
+		l.Changes, l.Tree, l.BaseTree = r.Mutation.Changes, r.Mutation.Tree, r.Mutation.BaseTree
+	}
+	if facts, measured := r.Decision.Facts(); measured {
+		l.NearMiss, l.Delta, l.DeltaExact = facts.NearMiss, &facts.Delta, facts.DeltaExact
+		l.Threshold, l.BindingThreshold = &facts.Threshold, facts.BindingThreshold
+		l.ScoreBefore, l.ScoreAfter = number(r.BaselineReading.Median), number(r.Reading.Median)
+		l.CompositeScore = l.ScoreAfter
+	}
+	return l
+}
+
+func rejectedOf(r Record, l Line) rejected {
+	excerpt := ""
+	if r.Mutation != nil {
+		excerpt = cut(r.Mutation.Diff, excerptLength)
+	}
+	return rejected{
+		Candidate: l.Version, Category: l.Category, Decision: l.Decision, Delta: l.Delta, DiffExcerpt: excerpt,
+		Experiment: l.ID, Hypothesis: l.Hypothesis, MutationType: l.MutationType, NearMiss: l.NearMiss, Run: l.Run,
+		ScoreAfter: l.ScoreAfter, ScoreBefore: l.ScoreBefore, Timestamp: l.Timestamp,
+	}
+}
+
+// jsonLine is a value as one line of JSON, text unescaped.
+func jsonLine(record any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(record); err != nil {
+		return nil, fmt.Errorf("encode a line of JSON: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// tsvHeader is the first line of every segment of the experiment log
+// (R-TSV-1).
+const tsvHeader = "timestamp\texperiment\thypothesis_summary\tmetric_before\tmetric_after\tdelta\tdecision\tcategory\tduration_s\n"
+
+// summaryLength is how much of a hypothesis the log shows, in code points.
+const summaryLength = 80
+
+// tsvLine is the row of R-TSV-2 and R-TSV-3: "-" in the three number columns
+// of what was not measured.
+func tsvLine(l Line) []byte {
+	before, after, delta := "-", "-", "-"
+	if l.ScoreBefore != nil && l.ScoreAfter != nil && l.Delta != nil {
+		before, after = fixed(*l.ScoreBefore, false), fixed(*l.ScoreAfter, false)
+		delta = fixedExact(l.DeltaExact)
+	}
+	duration := verdict.Fixed(new(big.Rat).SetFloat64(l.DurationS), 0, false)
+	fields := []string{l.Timestamp, l.ID, cut(fold(l.Hypothesis), summaryLength), before, after, delta, l.Decision, fold(l.Category), duration}
+	return []byte(strings.Join(fields, "\t") + "\n")
+}
+
+func fixed(n json.Number, sign bool) string {
+	r, ok := new(big.Rat).SetString(n.String())
+	if !ok {
+		return "-"
+	}
+	return verdict.Fixed(r, 4, sign)
+}
+
+func fixedExact(text string) string {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return "-"
+	}
+	return verdict.Fixed(r, 4, true)
+}
+
+// number is exact decimal text as a JSON number, nil where it is none.
+func number(text string) *json.Number {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	n := verdict.Number(r)
+	return &n
+}
+
+func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cut keeps the first n code points.
+func cut(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// Shorten makes a piece of foreign text fit into a line of the history: valid,
+// on one line, 80 code points.
+func Shorten(text string) string {
+	return cut(fold(strings.ToValidUTF8(text, "\uFFFD")), summaryLength)
+}

@@ -1,0 +1,241 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// RecordSchema names the document of one experiment.
+const RecordSchema = "forge.record/1"
+
+// Record is record.json: everything about one experiment, written once with
+// its verdict's commit and never changed (R-REC-1). Parts that do not exist
+// are left out.
+type Record struct {
+	Schema          string        `json:"schema"`
+	Run             string        `json:"run"`
+	Experiment      string        `json:"experiment"`
+	Hypothesis      Hypothesis    `json:"hypothesis"`
+	Mutation        *Mutation     `json:"mutation,omitempty"`
+	BaselineReading *StoredSide   `json:"baseline_reading,omitempty"`
+	Reading         *MeasuredSide `json:"reading,omitempty"`
+	Guard           *Guard        `json:"guard"`
+	Decision        Decision      `json:"decision"`
+	Rebaseline      *Baseline     `json:"rebaseline,omitempty"`
+	Order           string        `json:"order,omitempty"`
+	Timing          Timing        `json:"timing"`
+	CostUSD         string        `json:"cost_usd"`
+}
+
+// Hypothesis is why the change was tried.
+type Hypothesis struct {
+	Category     string `json:"category"`
+	MutationType string `json:"mutation_type"`
+	Text         string `json:"text"`
+}
+
+// Mutation is what changed. Tree is the id of the candidate's tree without
+// .forge, BaseTree that of the state it was tried on: two candidates are the
+// same experiment iff both agree (handoff.md R-PROP-3).
+type Mutation struct {
+	Diff         string       `json:"diff"`
+	LinesAdded   int          `json:"lines_added"`
+	LinesRemoved int          `json:"lines_removed"`
+	Files        []FileChange `json:"files"`
+	Changes      []Change     `json:"changes"`
+	Tree         string       `json:"tree"`
+	BaseTree     string       `json:"base_tree"`
+}
+
+// FileChange names one file and what happened to it: added, modified, deleted
+// or mode.
+type FileChange struct {
+	Path   string `json:"path"`
+	Change string `json:"change"`
+}
+
+// Change is one changed line, or one file's counts where more than eight lines
+// changed (R-HIST-1).
+type Change struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line,omitempty"`
+	From    string `json:"from,omitempty"`
+	To      string `json:"to,omitempty"`
+	Added   int    `json:"added,omitempty"`
+	Removed int    `json:"removed,omitempty"`
+}
+
+// StoredSide is the baseline a reading was compared with, and which
+// measurement it is: stored@start or stored@exp-NNN.
+type StoredSide struct {
+	Baseline
+	Source string `json:"source"`
+}
+
+// MeasuredSide is the candidate's readings and their median.
+type MeasuredSide struct {
+	Values   []json.Number `json:"values"`
+	Median   string        `json:"median"`
+	Name     string        `json:"name"`
+	Source   string        `json:"source"`
+	Warnings []string      `json:"warnings"`
+}
+
+// Guard is what refused a candidate.
+type Guard struct {
+	Name    string   `json:"name"`
+	Message string   `json:"message"`
+	Paths   []string `json:"paths"`
+}
+
+// Timing is in seconds of the program's clock (R-REC-5).
+type Timing struct {
+	StartedAt   string  `json:"started_at"`
+	DurationS   float64 `json:"duration_s"`
+	MeasureS    float64 `json:"measure_s"`
+	RebaselineS float64 `json:"rebaseline_s"`
+}
+
+// Evidence names a raw output kept outside the history and its SHA-256. Path
+// is relative to the run's evidence folder.
+type Evidence struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Decision is the member decision of a record: for a measured outcome the
+// whole document of decide with the commits around it, else the word and its
+// reason (R-REC-2).
+type Decision struct {
+	Candidate      string
+	Baseline       string
+	BaselineSource string
+	Verdict        json.RawMessage // decide's document; nil for what was not measured
+	Word           string          // the decision, also for a measured outcome
+	Crash          bool
+	Reason         string
+	Ungraded       []string
+	Evidence       []Evidence
+
+	raw json.RawMessage // as it was read; a record is never changed
+}
+
+type decisionHead struct {
+	Candidate      string `json:"candidate,omitempty"`
+	Baseline       string `json:"baseline,omitempty"`
+	BaselineSource string `json:"baseline_source,omitempty"`
+	Decision       string `json:"decision,omitempty"`
+}
+
+type decisionTail struct {
+	Override *struct{}  `json:"override"`
+	Crash    bool       `json:"crash"`
+	Reason   *string    `json:"reason"`
+	Ungraded []string   `json:"ungraded"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// MarshalJSON splices decide's own document between the commits and what the
+// engine adds, so that its keys keep their order and its numbers their digits.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	if d.raw != nil {
+		return d.raw, nil
+	}
+	head := decisionHead{Candidate: d.Candidate, Baseline: d.Baseline, BaselineSource: d.BaselineSource}
+	if d.Verdict == nil {
+		head.Decision = d.Word
+	}
+	tail := decisionTail{Crash: d.Crash, Ungraded: d.Ungraded, Evidence: d.Evidence}
+	if d.Reason != "" {
+		tail.Reason = &d.Reason
+	}
+	parts := []any{head, d.Verdict, tail}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for _, part := range parts {
+		members, err := membersOf(part)
+		if err != nil {
+			return nil, err
+		}
+		if len(members) > 0 && out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.Write(members)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// membersOf is the inside of a JSON object.
+func membersOf(part any) ([]byte, error) {
+	if raw, ok := part.(json.RawMessage); ok && raw == nil {
+		return nil, nil
+	}
+	data, err := jsonLine(part)
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimSpace(data)
+	if len(data) < 2 || data[0] != '{' {
+		return nil, errors.New("a decision's part is not a JSON object")
+	}
+	return data[1 : len(data)-1], nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Verdict then holds the whole
+// member, from which [Decision.Facts] picks.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	var whole struct {
+		decisionHead
+		decisionTail
+		Formula *string `json:"formula"`
+	}
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return err
+	}
+	*d = Decision{
+		Candidate: whole.Candidate, Baseline: whole.Baseline, BaselineSource: whole.BaselineSource,
+		Word: whole.Decision, Crash: whole.Crash, Ungraded: whole.Ungraded, Evidence: whole.Evidence,
+		raw: bytes.Clone(data),
+	}
+	if whole.Reason != nil {
+		d.Reason = *whole.Reason
+	}
+	if whole.Formula != nil {
+		d.Verdict = d.raw
+	}
+	return nil
+}
+
+// Facts are the members of decide's document that views need.
+type Facts struct {
+	NearMiss         bool        `json:"near_miss"`
+	Delta            json.Number `json:"delta"`
+	DeltaExact       string      `json:"delta_exact"`
+	Threshold        json.Number `json:"threshold"`
+	ThresholdExact   string      `json:"threshold_exact"`
+	BindingThreshold string      `json:"binding_threshold"`
+	Formula          string      `json:"formula"`
+}
+
+// Facts returns the verdict's figures; ok is false for what was not measured.
+func (d Decision) Facts() (facts Facts, ok bool) {
+	if d.Verdict == nil || json.Unmarshal(d.Verdict, &facts) != nil {
+		return Facts{}, false
+	}
+	return facts, true
+}
+
+// Encode writes the document as it is committed.
+func (r Record) Encode() ([]byte, error) { return encode("record of "+r.Experiment, r) }
+
+// DecodeRecord reads record.json. A newer schema is refused by name.
+func DecodeRecord(data []byte) (Record, error) {
+	var r Record
+	if err := decode(data, "forge.record/", RecordSchema, &r); err != nil {
+		return Record{}, fmt.Errorf("read a record.json: %w", err)
+	}
+	return r, nil
+}
