@@ -1,0 +1,158 @@
+package forgecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"forge/cmd/forgecmd/config"
+	"forge/gitstore"
+	"forge/gitstore/process"
+	"forge/loop"
+	"forge/loop/journal"
+	morning "forge/loop/report"
+)
+
+// openRepo opens the repository of -C and prints what it warns about.
+func (env *Env) openRepo(ctx context.Context) (*gitstore.Repo, error) {
+	repo, err := gitstore.Open(ctx, env.Dir, env.Git)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range repo.Warnings() {
+		env.Warn("%s", w)
+	}
+	return repo, nil
+}
+
+// repoConfig reads the configuration that holds in a repository: the file in
+// its work tree, or that of HEAD where there is none (config.md R-CFG-1).
+func (env *Env) repoConfig(ctx context.Context, repo *gitstore.Repo, named string, flags given) (*config.Config, error) {
+	file, err := env.repoConfigFile(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := env.LoadConfig(named, file, flags)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings {
+		env.Warn("%s", w)
+	}
+	return cfg, nil
+}
+
+func (env *Env) repoConfigFile(ctx context.Context, repo *gitstore.Repo) (config.File, error) {
+	if tree := repo.WorkTree(); tree != "" {
+		return readConfig(filepath.Join(tree, filepath.FromSlash(ConfigPath)), ConfigPath)
+	}
+	head, err := repo.Head(ctx)
+	if err != nil || head.Commit == "" {
+		return config.File{}, err
+	}
+	data, err := repo.ReadFile(ctx, head.Commit, ConfigPath)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return config.File{Name: ConfigPath}, nil
+	}
+	return config.File{Name: ConfigPath, Data: data, Present: err == nil}, err
+}
+
+// checkTrust refuses committed values that a command is about to act on and
+// nobody has looked at (DECISIONS T1).
+func checkTrust(repo *gitstore.Repo, cfg *config.Config) error {
+	var used []gitstore.TrustItem
+	for _, item := range cfg.TrustItems() {
+		if cfg.Uses(item.Key) {
+			used = append(used, item)
+		}
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	// FORGE_TRUST names the whole set, so all of it is asked about.
+	missing, err := repo.Trusted(cfg.TrustItems())
+	if err != nil {
+		return err
+	}
+	missing = slices.DeleteFunc(missing, func(m gitstore.UntrustedItem) bool { return !cfg.Uses(m.Key) })
+	return gitstore.CheckTrust(missing)
+}
+
+// frozenItems are what a run's frozen configuration executes. A run that was
+// fetched from elsewhere is as foreign as any committed file.
+func frozenItems(run journal.Run) []gitstore.TrustItem {
+	var items []gitstore.TrustItem
+	add := func(key string, argv []string) {
+		if len(argv) > 0 {
+			items = append(items, gitstore.TrustItem{Key: "run " + run.Run + " " + key, Kind: "exec", Value: strings.Join(argv, "\n")})
+		}
+	}
+	add("metric.command", run.Metric.Command)
+	add("metric.invariant_command", run.Guards.InvariantCommand)
+	add("run.proposer", run.Proposer.Command)
+	return items
+}
+
+// engine wires the loop to this process. The closer ends the supervisor of its
+// children.
+func (env *Env) engine(repo *gitstore.Repo, events func(loop.Event)) (*loop.Engine, func() error) {
+	runner := process.NewRunner(env.Self)
+
+	return &loop.Engine{
+		Repo: repo, Now: env.Now, Execute: runner.Run, Report: morning.Markdown, Version: thisBuild().Version, Events: events,
+		Child: env.childEnvironment(),
+	}, runner.Close
+}
+
+// reader is an engine for commands that only read.
+func (env *Env) reader(repo *gitstore.Repo) *loop.Engine {
+	return &loop.Engine{Repo: repo, Now: env.Now, Report: morning.Markdown}
+}
+
+// childEnvironment is what every child gets of the person's environment, and
+// nothing else (handoff.md R-SEAM-3).
+func (env *Env) childEnvironment() []string {
+	zone := env.Getenv("TZ")
+	if zone == "" {
+		zone = "UTC"
+	}
+	return []string{"PATH=" + env.Getenv("PATH"), "TZ=" + zone}
+}
+
+// passEnv resolves NAME and NAME=VALUE: a bare name takes the value of forge's
+// own environment and is left out when it is not set there.
+func (env *Env) passEnv(entries []string) []string {
+	var out []string
+	for _, entry := range entries {
+		if strings.Contains(entry, "=") {
+			out = append(out, entry)
+		} else if value, set := env.Git.Vars[entry]; set {
+			out = append(out, entry+"="+value)
+		}
+	}
+	return out
+}
+
+// namesOfEnv are the names of pass-env entries, sorted, each once: what is
+// frozen with a run.
+func namesOfEnv(entries []string) []string {
+	names := []string{}
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// findRun is RUN of a command line.
+func (env *Env) findRun(ctx context.Context, e *loop.Engine, name string) (loop.RunRef, error) {
+	r, err := e.FindRun(ctx, name)
+	if err == nil && name == "" && !env.JSON && !env.Quiet {
+		fmt.Fprintf(env.Stderr, "run %s on %s\n", r.Name, r.Config.Target)
+	}
+	return r, err
+}

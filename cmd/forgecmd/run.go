@@ -1,0 +1,398 @@
+package forgecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/cmd/forgecmd/config"
+	"forge/gitstore"
+	"forge/gitstore/fault"
+	"forge/gitstore/process"
+	"forge/loop"
+	"forge/loop/journal"
+	"forge/loop/proposer"
+	"forge/loop/verdict"
+)
+
+// runFlags are the flags of `forge run` that are no configuration key.
+type runFlags struct {
+	named     string // --config
+	name      string // --run
+	resume    bool
+	exitCode  bool
+	noProtect bool
+}
+
+// runKeys maps flags of `forge run` to the keys they set (config.md section 3).
+func runKeys() map[string]string {
+	return map[string]string{
+		"target": "run.target_path", "proposer": "run.proposer", "max-experiments": "run.max_experiments",
+		"time-budget": "run.time_budget_minutes", "relative": "run.relative", "noise-repeats": "run.noise_repeats",
+		"metric": "metric.command", "metric-name": "metric.name", "direction": "metric.direction",
+		"metric-repeats": "metric.repeats", "protect": "metric.protected_paths", "invariant": "metric.invariant_command",
+		"pass-env": "metric.pass_env",
+	}
+}
+
+// runCommand is `forge run` in generic mode: any file with a metric.
+func runCommand(env *Env) *cli.Command {
+	var f runFlags
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "improve a target by experiment; writes only the run's own branch",
+		UsageText: "--target GLOB --metric CMD --protect PATH",
+		Category:  groupImprove,
+		Description: about{
+			Text: "Each experiment changes one thing, measures it in a private copy and ends with one commit on\n" +
+				"refs/heads/forge/<target>/<run>: a merge for KEEP, a commit that only logs for everything else.\n" +
+				"Your working tree, index and branches stay as they are; `forge land` brings what was kept.\n" +
+				"Hooks of yours do not run for these commits.\n\n" +
+				"The metric runs in a copy of what is committed, with a clean environment and a HOME of its own.\n" +
+				"It prints `METRIC name=number`, or one number alone, and exits 0.",
+			Exits: exits{
+				1: "the metric failed at the start, or the run stopped by crashes or skips",
+				3: "uncommitted changes in the target, or a committed command that is not trusted",
+				4: "another forge holds this run, or its branch moved",
+				5: "with --exit-code: nothing was kept",
+			},
+			Example: "forge run --target src/limits.conf --metric ./bench.sh --minimize --protect bench.sh",
+		}.String(),
+		Flags: append(runCommandFlags(&f),
+			&cli.StringFlag{Name: "run", Destination: &f.name, Usage: "`NAME` of the new run, or of the run to go on with; default r<n>-<4 characters>"},
+			&cli.BoolFlag{Name: "resume", Destination: &f.resume, Usage: "go on with the run of this target, or with --run NAME"},
+			&cli.BoolFlag{Name: "exit-code", Destination: &f.exitCode, Usage: "exit 0 if something was kept and 5 if nothing was"},
+		),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH",
+					"forge run takes no argument; a target is named with --target, got %q", c.Args().First())
+			}
+			return resumable(c.Context, env.runLoop(c.Context, c, f), f)
+		},
+	}
+}
+
+// resumable gives an interrupt its hint that came before a run was at hand; of
+// one that is, the loop's error says how to go on (gitstore.md R-PROC-4).
+func resumable(ctx context.Context, err error, f runFlags) error {
+	if err == nil || ctx.Err() == nil || fault.HintOf(err) != "" {
+		return err
+	}
+	hint := "no experiment was under way; run the same command again"
+	if f.resume {
+		hint = strings.TrimSuffix("forge run --resume --run "+f.name, " --run ")
+	}
+	return &fault.Error{Kind: fault.Failed, Msg: err.Error(), Hint: hint, Err: err}
+}
+
+// runCommandFlags are the flags that describe a run.
+func runCommandFlags(f *runFlags) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "target", Usage: "files to change: a path or `GLOB` from the repository's root; ** crosses directories"},
+		&cli.StringFlag{Name: "metric", Usage: "`CMD` that prints the number, run by /bin/sh -c"},
+		&cli.StringFlag{Name: "metric-name", Usage: "`NAME` in the line METRIC NAME=number; nothing else is read then"},
+		&cli.BoolFlag{Name: "maximize", Usage: "higher is better (default)"},
+		&cli.BoolFlag{Name: "minimize", Usage: "lower is better"},
+		&cli.StringFlag{Name: "direction", Usage: "`D`: higher_is_better or lower_is_better"},
+		&cli.BoolFlag{Name: "relative", Usage: "thresholds are fractions of the baseline"},
+		&cli.IntFlag{Name: "noise-repeats", Usage: "`N` readings of the unchanged state, 3 to 10; default 5"},
+		&cli.IntFlag{Name: "metric-repeats", Usage: "`N` readings of each candidate, their median counts; default 1"},
+		&cli.StringSliceFlag{Name: "protect", Usage: "`PATH` or glob no candidate may touch; repeatable"},
+		&cli.BoolFlag{Name: "no-protect", Destination: &f.noProtect, Usage: "protect nothing, in so many words"},
+		&cli.StringFlag{Name: "invariant", Usage: "`CMD` that must exit 0 for a candidate to be measured"},
+		&cli.StringFlag{Name: "proposer", Usage: "`WHO` proposes: builtin:tune or command:CMD; default builtin:tune"},
+		&cli.IntFlag{Name: "max-experiments", Usage: "stop after `N` experiments; default 10"},
+		&cli.StringFlag{Name: "time-budget", Usage: "stop after `TIME`: minutes, or 1h30m; 0 is none; default 120"},
+		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant and the proposer; repeatable"},
+		configFlag(&f.named),
+	}
+}
+
+// givenRunFlags reads the flags of a run; --maximize and --minimize are two
+// ways to say --direction, and --pass-env speaks for every seam.
+func givenRunFlags(c *cli.Context) (given, error) {
+	g := givenFlags(c, runKeys())
+	for flag, direction := range map[string]verdict.Direction{"maximize": verdict.HigherIsBetter, "minimize": verdict.LowerIsBetter} {
+		if !c.Bool(flag) {
+			continue
+		}
+		if other, twice := g.values["metric.direction"]; twice && other[0] != string(direction) {
+			return given{}, fault.New(fault.Usage, "", "--%s and %s contradict each other", flag, g.spelled["metric.direction"])
+		}
+		g.Set("metric.direction", "--"+flag, string(direction))
+	}
+	if passed, ok := g.values["metric.pass_env"]; ok {
+		g.Set("proposer.pass_env", "--pass-env", passed...)
+	}
+	return g, nil
+}
+
+// runLoop is the whole of `forge run`.
+func (env *Env) runLoop(ctx context.Context, c *cli.Context, f runFlags) error {
+	if err := loop.CheckPlatform(); err != nil {
+		return err
+	}
+	flags, err := givenRunFlags(c)
+	if err != nil {
+		return err
+	}
+	repo, err := env.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	cfg, err := env.repoConfig(ctx, repo, f.named, flags)
+	if err != nil {
+		return err
+	}
+	finished, err := env.runSession(ctx, repo, cfg, f)
+	if err != nil {
+		return err
+	}
+	if err := repo.Maintain(ctx); err != nil {
+		env.Warn("git maintenance was not started: %v", err)
+	}
+	return exitOf(finished, f.exitCode)
+}
+
+// runSession starts or resumes a run, loops until it stops, and prints how it
+// ended.
+func (env *Env) runSession(ctx context.Context, repo *gitstore.Repo, cfg *config.Config, f runFlags) (finished loop.RunFinished, err error) {
+	view := &runView{env: env}
+	engine, closeRunner := env.engine(repo, view.event)
+	defer func() { err = errors.Join(err, closeRunner()) }()
+	if err := errors.Join(engine.SyncTips(ctx), repo.SweepExports(ctx)); err != nil {
+		return finished, err
+	}
+	session, err := env.session(ctx, engine, cfg, f)
+	if err != nil {
+		return finished, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	who, err := env.proposer(engine, session)
+	if err != nil {
+		return finished, err
+	}
+	defer func() { err = errors.Join(err, who.Close()) }()
+	if finished, err = session.Loop(ctx, who); err != nil {
+		return finished, err
+	}
+	view.finished(finished)
+	return finished, nil
+}
+
+// exitOf turns how a run ended into forge's exit code (loop.md R-EXIT-3).
+func exitOf(f loop.RunFinished, exitCode bool) error {
+	switch {
+	case f.Reason.Failed():
+		return fault.New(fault.Failed, "forge log shows why; forge show exp-NNN explains one", "the run stopped: %s", f.Reason)
+	case exitCode && f.Kept == 0:
+		return fault.New(fault.Nothing, "", "nothing was kept")
+	}
+	return nil
+}
+
+// session starts a run or goes on with one.
+func (env *Env) session(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags) (*loop.Session, error) {
+	limits := limitsOf(cfg)
+	open, err := env.toResume(ctx, e, cfg, f)
+	if err != nil {
+		return nil, err
+	}
+	if open == nil {
+		setup, err := env.setup(e, cfg, f)
+		if err != nil {
+			return nil, err
+		}
+		// The person typed or trusted these commands just now, so this clone may
+		// resume with them: noted before there is a run, or a kill between the
+		// two would leave one that nobody trusts.
+		setup.Confirm = func(ctx context.Context, run journal.Run) error { return e.Repo.Trust(ctx, frozenItems(run)) }
+		return e.Start(ctx, setup)
+	}
+	changed := changedInputs(open.Config, cfg, f)
+	if len(changed) > 0 && (f.resume || env.Terminal || f.name != "") {
+		return nil, fault.New(fault.Usage, "leave it as the run froze it, or start a new run with --run NAME", "%s of run %s is frozen: %s", changed[0].key, open.Name, changed[0].text)
+	}
+	if err := env.checkFrozenTrust(e.Repo, open.Config, cfg); err != nil {
+		return nil, err
+	}
+	passEnv, err := env.frozenPassEnv(open.Config, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.Resume(ctx, *open, loop.Setup{Limits: limits, PassEnv: passEnv, RejectedLimit: cfg.Run.RejectedLimit})
+	if err != nil || len(changed) == 0 {
+		return s, err
+	}
+	// Unattended, the old run is closed with its report and a new one begins
+	// (gitstore.md R-RUN-12).
+	env.Warn("%s changed since run %s began (%s); it is closed as superseded", changed[0].key, open.Name, changed[0].text)
+	if err := errors.Join(s.Supersede(ctx), s.Close()); err != nil {
+		return nil, err
+	}
+	return env.session(ctx, e, cfg, f)
+}
+
+// toResume is the run to go on with, or nil for a new one.
+func (env *Env) toResume(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags) (*loop.RunRef, error) {
+	runs, err := e.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pick := func(fits func(loop.RunRef) bool) *loop.RunRef {
+		for _, r := range slices.Backward(runs) {
+			if fits(r) {
+				return &r
+			}
+		}
+		return nil
+	}
+	if f.name != "" {
+		r := pick(func(r loop.RunRef) bool { return r.Name == f.name })
+		if r == nil && f.resume {
+			return nil, fault.New(fault.Usage, "forge status lists the runs", "there is no run %q", f.name)
+		}
+		return r, nil
+	}
+	target := ""
+	if cfg.Run.TargetPath != "" {
+		if target, err = gitstore.CleanTarget(cfg.Run.TargetPath); err != nil {
+			return nil, err
+		}
+	}
+	if f.resume && target == "" {
+		r, err := e.FindRun(ctx, "")
+		return &r, err
+	}
+	open := pick(func(r loop.RunRef) bool { return r.Open() && r.Config.Target == target })
+	if f.resume && open == nil {
+		if open = pick(func(r loop.RunRef) bool { return r.Branch != "" && r.Config.Target == target }); open == nil {
+			return nil, fault.New(fault.Usage, "forge status lists the runs", "no run on %q can be resumed", target)
+		}
+		return open, nil
+	}
+	if open != nil && env.Terminal && !f.resume {
+		return nil, fault.New(fault.Usage, "forge run --resume --run "+open.Name+", or --run NAME for a new one", "run %s on %q is open", open.Name, target)
+	}
+	return open, nil
+}
+
+// limitsOf are the stop limits of now.
+func limitsOf(cfg *config.Config) loop.Limits {
+	return loop.Limits{
+		MaxExperiments: cfg.Run.MaxExperiments, MaxCrashes: cfg.Run.MaxCrashes,
+		TimeBudget: cfg.Run.TimeBudget, TargetValue: cfg.Run.TargetValue,
+	}
+}
+
+// setup is a new run as the person asked for it.
+func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setup, error) {
+	switch {
+	case cfg.Run.Mode == "skill":
+		return loop.Setup{}, fault.New(fault.Usage, "--target GLOB --metric CMD measure any file", "skill mode is not part of this version of forge")
+	case cfg.Run.TargetPath == "":
+		return loop.Setup{}, fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH", "no target: name one with --target, or as [run] target_path")
+	case cfg.Metric.Command.IsZero():
+		return loop.Setup{}, fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH", "no metric: name one with --metric, or as [metric] command")
+	case len(cfg.Run.Sandbox.Prefix) > 0:
+		return loop.Setup{}, fault.New(fault.Usage, "leave run.sandbox out", "a sandbox is not part of this version of forge: children would not be contained")
+	case f.noProtect && len(cfg.Metric.ProtectedPaths) > 0:
+		return loop.Setup{}, fault.New(fault.Usage, "leave one of them out", "--no-protect and protected paths contradict each other")
+	}
+	if err := checkTrust(e.Repo, cfg); err != nil {
+		return loop.Setup{}, err
+	}
+	kind, command, err := proposerOf(cfg)
+	if err != nil {
+		return loop.Setup{}, err
+	}
+	passed := slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)
+	return loop.Setup{
+		Frozen: frozen(cfg, f, journal.Proposer{Kind: kind, Command: command, TimeoutSeconds: int(cfg.Proposer.Timeout.Seconds()), Fingerprint: "forge " + e.Version}),
+		Name:   f.name, Limits: limitsOf(cfg), PassEnv: env.passEnv(slices.Compact(passed)), RejectedLimit: cfg.Run.RejectedLimit,
+	}, nil
+}
+
+// proposerOf says who proposes (handoff.md R-PROP-1).
+func proposerOf(cfg *config.Config) (kind string, command []string, err error) {
+	switch name := cfg.Run.Proposer; {
+	case name == "" || name == "builtin:tune":
+		return "builtin:tune", nil, nil
+	case strings.HasPrefix(name, "command:"):
+		return "command", process.Shell(strings.TrimPrefix(name, "command:")), nil
+	default:
+		return "", nil, fault.New(fault.Usage, "--proposer builtin:tune, or --proposer command:CMD", "the proposer %q is not part of this version of forge", name)
+	}
+}
+
+// frozen is the configuration a run freezes (DECISIONS M10).
+func frozen(cfg *config.Config, f runFlags, who journal.Proposer) journal.Run {
+	text := func(key, none string) string {
+		if v := cfg.Value(key); v != "" {
+			return v
+		}
+		return none
+	}
+	return journal.Run{
+		Target: cfg.Run.TargetPath,
+		Metric: journal.Metric{
+			Command: argv(cfg.Metric.Command), Name: cfg.Metric.Name, Direction: string(cfg.Metric.Direction), Relative: cfg.Run.Relative,
+			TimeoutSeconds: int(cfg.Metric.Timeout.Seconds()), OutputLimitMiB: int(cfg.Metric.OutputLimit >> 20),
+			MetricRepeats: cfg.Metric.Repeats, NoiseRepeats: cfg.Run.NoiseRepeats, KeepPaths: append([]string{}, cfg.Metric.KeepPaths...),
+		},
+		Guards: journal.Guards{
+			ProtectedPaths: append([]string{}, cfg.Metric.ProtectedPaths...), NoProtect: f.noProtect,
+			InvariantCommand: argv(cfg.Metric.InvariantCommand), InvariantTimeoutSeconds: int(cfg.Metric.InvariantTimeout.Seconds()),
+			MinScopeRatio: text("run.min_scope_ratio", "0.9"), MaxScopeFiles: cfg.Run.MaxScopeFiles,
+		},
+		Thresholds: journal.Thresholds{
+			Improvement: text("run.improvement_threshold", "0.02"), Regression: text("run.regression_threshold", "0.05"),
+			NearMissBand: text("run.near_miss_band", "0.02"), NoiseFloor: text("run.noise_floor", "0"),
+			Resolution: text("run.resolution", "0"), Boundary: string(cfg.Run.Boundary),
+		},
+		Proposer: who, Ungraded: []string{}, Sandbox: "none",
+		PassEnv: namesOfEnv(slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)),
+		Doctor:  journal.Doctor{Warnings: []string{}},
+	}
+}
+
+// argv is a configured command as an argument list.
+func argv(c config.Command) []string {
+	switch {
+	case c.IsZero():
+		return nil
+	case len(c.Argv) > 0:
+		return c.Argv
+	}
+	return process.Shell(c.Line)
+}
+
+// closingProposer is a proposer with something to clean up.
+type closingProposer interface {
+	loop.Proposer
+	Close() error
+}
+
+// tune has nothing to close.
+type tune struct{ *proposer.Tune }
+
+func (tune) Close() error { return nil }
+
+// proposer makes the frozen proposer of a run.
+func (env *Env) proposer(e *loop.Engine, s *loop.Session) (closingProposer, error) {
+	who := s.Config().Proposer
+	switch who.Kind {
+	case "builtin:tune":
+		return tune{&proposer.Tune{}}, nil
+	case "command":
+		return &proposer.Command{
+			Argv: who.Command, Timeout: seconds(who.TimeoutSeconds), Run: s.Run(), NewExport: e.Repo.NewExport, Execute: e.Execute,
+		}, nil
+	}
+	return nil, fmt.Errorf("run %s was begun with the proposer %q, which this forge does not know", s.Run(), who.Kind)
+}
