@@ -135,6 +135,8 @@ type editor struct {
 	repo    *Repo
 	objects map[plumbing.Hash]object
 	order   []plumbing.Hash // of objects: what others refer to comes first
+
+	attributes *attributes // of the tree before the edits, as far as it was read
 }
 
 // applyEdits returns the tree that results from the edits, in memory: nothing
@@ -147,6 +149,9 @@ func (r *Repo) applyEdits(ctx context.Context, root plumbing.Hash, edits []Edit)
 	}
 	plan, err := planEdits(edits)
 	if err != nil {
+		return plumbing.ZeroHash, nil, err
+	}
+	if e.attributes, err = r.newAttributes(ctx); err != nil {
 		return plumbing.ZeroHash, nil, err
 	}
 	entries, err := e.dir(ctx, "", root, plan)
@@ -196,6 +201,13 @@ func (e *editor) dir(ctx context.Context, path string, id plumbing.Hash, plan *e
 	entries := make([]treeEntry, 0, len(stored)+len(plan.below))
 	touched := map[string]treeEntry{}
 	for _, entry := range stored {
+		if entry.name == attributesFile && entry.mode.isFile() {
+			data, err := e.blob(ctx, entry.id, joinPath(path, entry.name))
+			if err != nil {
+				return nil, err
+			}
+			e.attributes.add(path, data)
+		}
 		if plan.below[entry.name] == nil {
 			entries = append(entries, entry)
 		} else {
@@ -273,10 +285,10 @@ func (e *editor) put(ctx context.Context, path, name string, old treeEntry, edit
 		return newTreeEntry(name, mode, id), e.checkObject(ctx, path, id, mode)
 	}
 	id := e.add(object{plumbing.BlobObject, edit.Data})
-	if old.raw == nil || old.id == id {
+	if old.raw != nil && old.id == id {
 		return newTreeEntry(name, mode, id), nil
 	}
-	return newTreeEntry(name, mode, id), e.checkFilter(ctx, path, old)
+	return newTreeEntry(name, mode, id), e.checkFilter(ctx, path, mode, old)
 }
 
 // noun is what people call an entry of this mode.
@@ -320,20 +332,25 @@ func (e *editor) checkObject(ctx context.Context, path string, id plumbing.Hash,
 	if o, ok := e.objects[id]; ok && o.kind == kind {
 		return nil
 	}
-	if _, err := e.repo.readObject(ctx, kind, id); err != nil {
+	if _, err := e.repo.readWithin(ctx, kind, id, maxExported); err != nil {
 		return fmt.Errorf("place object at %q: %w", path, err)
 	}
 	return nil
 }
 
-// checkFilter refuses to change a file whose content git keeps elsewhere
-// (gitstore.md section 2): what is stored is a pointer.
-func (e *editor) checkFilter(ctx context.Context, path string, old treeEntry) error {
-	data, err := e.blob(ctx, old.id, path)
-	if err != nil {
-		return err
+// checkFilter refuses to write a file whose content git filters on its way to
+// and from the working tree (gitstore.md section 2): what is stored is not
+// what people see, with git LFS a pointer. Forge's own files are not meant.
+func (e *editor) checkFilter(ctx context.Context, path string, mode Mode, old treeEntry) error {
+	filtered := mode.isFile() && !strings.HasPrefix(path, forgeDir+"/") && e.attributes.filter(path) != ""
+	if !filtered && old.mode.isFile() {
+		data, err := e.blob(ctx, old.id, path)
+		if err != nil {
+			return err
+		}
+		filtered = bytes.HasPrefix(data, lfsPointer)
 	}
-	if bytes.HasPrefix(data, []byte("version https://git-lfs")) {
+	if filtered {
 		return fault.New(fault.Refused, "", "%q is behind a git filter; forge does not edit such files", path)
 	}
 	return nil

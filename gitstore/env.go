@@ -1,6 +1,10 @@
 package gitstore
 
-import "time"
+import (
+	"time"
+
+	"forge/gitstore/crash"
+)
 
 // Env is what the package knows of the world around it, read once at the
 // program's edge and handed in as a value. An empty Env reads no variable of
@@ -11,6 +15,7 @@ type Env struct {
 	Vars     map[string]string // GIT_*, FORGE_*, HOME, XDG_CONFIG_HOME, PATH as the process got them
 	Now      func() time.Time  // the program's clock, FORGE_NOW applied
 	Terminal bool              // a person can answer git's prompts
+	Crash    *crash.Points     // nil, but in tests: see [Repo.Crash]
 }
 
 // Hash is the name of a git object: 40 lower-case hexadecimal digits, or ""

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -85,12 +86,8 @@ func (r *Repo) NewExport(ctx context.Context, plan ExportPlan) (*Export, error) 
 	}
 	name := exportPrefix + strings.ToLower(rand.Text()[:16])
 	dir := filepath.Join(parent, name)
-	e := &Export{
-		Tree: filepath.Join(dir, "tree"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"),
-		repo: r, plan: plan, dir: dir,
-		all: map[string]Entry{}, links: map[Hash]string{}, skills: map[string]bool{}, skipped: map[string]bool{},
-		want: map[string]Entry{}, onDisk: map[string]*diskFile{}, dirs: map[string]*exportDir{".": newExportDir()},
-	}
+	e := newBook(r, plan)
+	e.dir, e.Tree, e.Home, e.Tmp = dir, filepath.Join(dir, "tree"), filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
 	if e.record, err = r.writeExportRecord(name, dir, plan.Run); err != nil {
 		return nil, err
 	}
@@ -98,6 +95,16 @@ func (r *Repo) NewExport(ctx context.Context, plan ExportPlan) (*Export, error) 
 		return nil, errors.Join(fmt.Errorf("make an export: %w", err), e.Remove())
 	}
 	return e, nil
+}
+
+// newBook is an export's bookkeeping without a place on disk: enough to say
+// what a commit's export holds.
+func newBook(r *Repo, plan ExportPlan) *Export {
+	return &Export{
+		repo: r, plan: plan,
+		all: map[string]Entry{}, links: map[Hash]string{}, skills: map[string]bool{}, skipped: map[string]bool{},
+		want: map[string]Entry{}, onDisk: map[string]*diskFile{}, dirs: map[string]*exportDir{".": newExportDir()},
+	}
 }
 
 // makeDirs makes the export's directories and marks the outer one as forge's.
@@ -110,7 +117,7 @@ func (e *Export) makeDirs(name string) error {
 		return err
 	}
 	e.info = info
-	if err := os.WriteFile(filepath.Join(e.dir, exportMark), []byte(name+"\n"), 0o600); err != nil {
+	if err := e.repo.env.Crash.WriteFile("export mark", filepath.Join(e.dir, exportMark), []byte(name+"\n"), 0o600); err != nil {
 		return err
 	}
 	for _, dir := range []string{e.Tree, e.Home, e.Tmp} {
@@ -166,16 +173,49 @@ func (e *Export) Skipped() []string { return slices.Sorted(maps.Keys(e.skipped))
 
 // Warnings returns one sentence for each exported file that is not what it
 // stands for: a pointer of git LFS, whose content git's filters would have
-// fetched (gitstore.md section 2).
+// fetched, or a file with a filter attribute (gitstore.md section 2).
 func (e *Export) Warnings() []string {
 	var warnings []string
-	for path, file := range e.onDisk {
-		if file.pointer {
-			warnings = append(warnings, fmt.Sprintf("%q is behind a git filter; the stored bytes, a pointer of git LFS, are exported", path))
+	filters, err := e.filters(context.Background())
+	if err != nil {
+		warnings = append(warnings, fmt.Sprintf("which files are behind a git filter is not known: %v", err))
+	}
+	for p, file := range e.onDisk {
+		switch {
+		case file.pointer:
+			warnings = append(warnings, fmt.Sprintf("%q is behind a git filter; the stored bytes, a pointer of git LFS, are exported", p))
+		case file.entry.Mode.isFile() && err == nil && filters.filter(p) != "":
+			warnings = append(warnings, fmt.Sprintf("%q is behind a git filter; the stored bytes are exported", p))
 		}
 	}
 	slices.Sort(warnings)
 	return warnings
+}
+
+// filters reads the attributes of the commit's tree.
+func (e *Export) filters(ctx context.Context) (*attributes, error) {
+	filters, err := e.repo.newAttributes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := []string{attributesFile} // the root's first: it may define macros
+	for p := range e.all {
+		if path.Base(p) == attributesFile && p != attributesFile {
+			files = append(files, p)
+		}
+	}
+	for _, p := range files {
+		entry := e.all[p]
+		if !entry.Mode.isFile() {
+			continue
+		}
+		data, err := e.repo.Blob(ctx, entry.Object)
+		if err != nil {
+			return nil, err
+		}
+		filters.add(strings.TrimSuffix(strings.TrimSuffix(p, attributesFile), "/"), data)
+	}
+	return filters, nil
 }
 
 // Remove removes the export and its record. It does nothing a second time. A
@@ -192,15 +232,32 @@ func (e *Export) Remove() error {
 	case !info.IsDir() || !os.SameFile(info, e.info):
 		return fmt.Errorf("remove an export: %q is not the directory forge made", e.dir)
 	default:
-		if err := removeTree(e.dir); err != nil {
+		e.repo.env.Crash.Pass("before removal of export")
+		if err := removeExport(e.dir); err != nil {
 			return fmt.Errorf("remove an export: %w", err)
 		}
 		e.info = nil
+		e.repo.env.Crash.Pass("after removal of export")
 	}
 	if err := os.Remove(e.record); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of an export: %w", err)
 	}
 	return nil
+}
+
+// removeExport removes the directory of an export, its mark after all else: by
+// that the next sweep knows it when this removal is cut short.
+func removeExport(dir string) error {
+	entries, _ := os.ReadDir(dir) // what cannot be read is for removeTree
+	for _, entry := range entries {
+		if entry.Name() == exportMark {
+			continue
+		}
+		if os.RemoveAll(filepath.Join(dir, entry.Name())) != nil {
+			break // and this too
+		}
+	}
+	return removeTree(dir)
 }
 
 // removeTree removes a directory and everything in it, whatever its modes

@@ -83,6 +83,19 @@ func (e *Export) change(p string, d fs.DirEntry, limit int64) (Edit, bool, error
 	return PutMode(p, data, mode), true, err
 }
 
+// modeOf is the mode git would give a file on disk.
+func modeOf(p string, info fs.FileInfo) (Mode, error) {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return ModeLink, nil
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%q is neither a file nor a link", p)
+	case info.Mode()&0o100 != 0:
+		return ModeExec, nil
+	}
+	return ModeFile, nil
+}
+
 // readFileOrLink gives a file's bytes, or a link's text.
 func readFileOrLink(name string, mode Mode) ([]byte, error) {
 	if mode != ModeLink {

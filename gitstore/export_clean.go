@@ -36,7 +36,7 @@ func (e *Export) clean(ctx context.Context) error {
 		return err
 	}
 	for _, level := range e.byDepth() {
-		err := inParallel(ctx, level, func(ctx context.Context, p string) error {
+		err := inParallel(ctx, e.workers(), level, func(ctx context.Context, p string) error {
 			return e.cleanDir(ctx, p, e.dirs[p])
 		})
 		if err != nil {

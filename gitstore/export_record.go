@@ -46,12 +46,13 @@ func (r *Repo) writeExportRecord(name, dir, run string) (string, error) {
 		return "", fmt.Errorf("record an export: %w", err)
 	}
 	record := filepath.Join(records, name+".json")
-	if err := os.WriteFile(record+".new", append(text, '\n'), 0o600); err != nil {
-		return "", fmt.Errorf("record an export: %w", errors.Join(err, os.Remove(record+".new")))
-	}
-	if err := os.Rename(record+".new", record); err != nil {
+	if err := r.env.Crash.WriteFile("export record", record+".new", append(text, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("record an export: %w", err)
 	}
+	if err := os.Rename(record+".new", record); err != nil {
+		return "", fmt.Errorf("record an export: %w", errors.Join(err, os.Remove(record+".new")))
+	}
+	r.env.Crash.Pass("export record named")
 	return record, nil
 }
 
@@ -77,7 +78,7 @@ func (r *Repo) SweepExports(ctx context.Context) error {
 		record := filepath.Join(records, entry.Name())
 		switch filepath.Ext(entry.Name()) {
 		case ".json":
-			if err := sweepExport(record); err != nil {
+			if err := r.sweepExport(ctx, record); err != nil {
 				failed = append(failed, fmt.Errorf("sweep export %q: %w", entry.Name(), err))
 			}
 		case ".new": // a process was killed while it wrote its record
@@ -90,20 +91,23 @@ func (r *Repo) SweepExports(ctx context.Context) error {
 }
 
 // sweepExport removes one export and its record, if its process is dead.
-func sweepExport(record string) error {
+func (r *Repo) sweepExport(ctx context.Context, record string) error {
 	text, err := os.ReadFile(record)
 	if err != nil {
 		return ignoreAbsent(err) // another forge was faster
 	}
 	name := strings.TrimSuffix(filepath.Base(record), ".json")
-	var r exportRecord
-	valid := json.Unmarshal(text, &r) == nil && filepath.IsAbs(r.Path) &&
-		filepath.Base(r.Path) == name && strings.HasPrefix(name, exportPrefix)
+	var x exportRecord
+	valid := json.Unmarshal(text, &x) == nil && filepath.IsAbs(x.Path) &&
+		filepath.Base(x.Path) == name && strings.HasPrefix(name, exportPrefix)
 	if valid {
-		if r.Host != hostName() || isRunning(r.PID, r.Start) {
+		if x.Host != hostName() || isRunning(x.PID, x.Start) {
 			return nil
 		}
-		if err := sweepDir(r.Path, name); err != nil {
+		if err := r.dropWorktrees(ctx, x.Path); err != nil {
+			return err
+		}
+		if err := sweepDir(x.Path, name); err != nil {
 			return err
 		}
 	}
@@ -111,8 +115,8 @@ func sweepExport(record string) error {
 }
 
 // sweepDir removes the directory of an export if it is one: a real directory
-// with forge's mark. A process that was killed before it set the mark left an
-// empty one.
+// with forge's mark. A process that was killed while it set the mark left one
+// with nothing in it, or with nothing but a mark that says nothing.
 func sweepDir(dir, name string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
@@ -120,10 +124,15 @@ func sweepDir(dir, name string) error {
 	}
 	mark := filepath.Join(dir, exportMark)
 	if info, err := os.Lstat(mark); err == nil && info.Mode().IsRegular() {
-		if text, err := os.ReadFile(mark); err != nil || strings.TrimSpace(string(text)) != name {
+		text, err := os.ReadFile(mark)
+		switch {
+		case err != nil:
 			return err
+		case strings.TrimSpace(string(text)) == name:
+			return removeExport(dir)
+		case len(text) == 0:
+			_ = os.Remove(mark) // the directory stays below if more is in it
 		}
-		return removeTree(dir)
 	}
 	_ = os.Remove(dir) // fails, and rightly, if anything is in it
 	return nil

@@ -11,6 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"forge/gitstore/crash"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // exportWorkers is the number of files written, or directories looked at, at
@@ -62,14 +66,23 @@ func (e *Export) write(ctx context.Context) error {
 	if err := e.makeParents(missing); err != nil {
 		return err
 	}
-	return inParallel(ctx, missing, func(ctx context.Context, p string) error {
+	return inParallel(ctx, e.workers(), missing, func(ctx context.Context, p string) error {
 		return e.writeFile(ctx, e.want[p], e.onDisk[p])
 	})
 }
 
+// workers is the number of files or directories worked on at once: one where
+// crash points are counted, so that a number always means the same file.
+func (e *Export) workers() int {
+	if e.repo.env.Crash.On() {
+		return 1
+	}
+	return exportWorkers
+}
+
 // inParallel calls do for every name from a few goroutines and returns the
 // first error, after which no further call begins.
-func inParallel(ctx context.Context, names []string, do func(context.Context, string) error) error {
+func inParallel(ctx context.Context, workers int, names []string, do func(context.Context, string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo := make(chan string, len(names))
@@ -77,9 +90,9 @@ func inParallel(ctx context.Context, names []string, do func(context.Context, st
 		todo <- name
 	}
 	close(todo)
-	var workers sync.WaitGroup
-	for range min(exportWorkers, len(names)) {
-		workers.Go(func() {
+	var running sync.WaitGroup
+	for range min(workers, len(names)) {
+		running.Go(func() {
 			for name := range todo {
 				if ctx.Err() != nil {
 					return
@@ -90,7 +103,7 @@ func inParallel(ctx context.Context, names []string, do func(context.Context, st
 			}
 		})
 	}
-	workers.Wait()
+	running.Wait()
 	return context.Cause(ctx)
 }
 
@@ -121,7 +134,8 @@ func (e *Export) makeParents(files []string) error {
 func (e *Export) writeFile(ctx context.Context, want Entry, file *diskFile) error {
 	name := e.onPath(want.Path)
 	if want.Mode == ModeLink {
-		if err := os.Symlink(filepath.FromSlash(e.links[want.Object]), name); err != nil {
+		e.repo.env.Crash.Pass("before export link")
+		if err := e.repo.env.Crash.Symlink(filepath.FromSlash(e.links[want.Object]), name); err != nil {
 			return fmt.Errorf("write link %q: %w", want.Path, err)
 		}
 		info, err := os.Lstat(name)
@@ -131,11 +145,12 @@ func (e *Export) writeFile(ctx context.Context, want Entry, file *diskFile) erro
 		*file = diskFile{entry: want, stamp: diskStampOf(info), pass: e.pass}
 		return nil
 	}
-	data, err := e.repo.Blob(ctx, want.Object)
+	blob, err := e.repo.readWithin(ctx, plumbing.BlobObject, plumbing.NewHash(string(want.Object)), maxExported)
 	if err != nil {
 		return named(err, want.Path)
 	}
-	info, err := writeNew(name, data, permOf(want.Mode))
+	data := blob.data
+	info, err := writeNew(e.repo.env.Crash, name, data, permOf(want.Mode))
 	if err != nil {
 		return fmt.Errorf("write %q: %w", want.Path, err)
 	}
@@ -153,12 +168,13 @@ func permOf(mode Mode) fs.FileMode {
 
 // writeNew writes a file that does not exist, with exactly these permission
 // bits, and returns what it looks like then.
-func writeNew(name string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {
+func writeNew(points *crash.Points, name string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {
+	points.Pass("before export file")
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.Write(data)
+	_, err = points.Writer(f).Write(data)
 	var info fs.FileInfo
 	if err == nil {
 		info, err = f.Stat()
@@ -168,7 +184,9 @@ func writeNew(name string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {
 			info, err = f.Stat()
 		}
 	}
-	return info, errors.Join(err, f.Close())
+	err = errors.Join(err, f.Close())
+	points.Pass("after export file")
+	return info, err
 }
 
 // stampDirs notes how the directories look that this Set looked into or

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 	"forge/gitstore/process"
 )
@@ -69,7 +70,7 @@ func (r *Repo) git(ctx context.Context, call gitCall) (process.Result, error) {
 	}
 	result, err := process.Plain(ctx, process.Command{
 		Argv: append(argv, call.Args...), Dir: dir, Env: append(r.gitEnv(), call.Env...),
-		Stdin: call.Stdin, OutputLimit: call.Limit, Timeout: gitTimeout,
+		Stdin: call.Stdin, OutputLimit: call.Limit, Timeout: gitTimeout, Crash: r.env.Crash,
 	})
 	if err != nil {
 		return result, fmt.Errorf("run git %s: %w", call.Args[0], err)
@@ -98,6 +99,8 @@ func cleanVars(vars map[string]string) map[string]string {
 	for _, name := range localVars {
 		delete(clean, name)
 	}
+	delete(clean, crash.CrashVariable) // a hook that runs forge has points of its own
+	delete(clean, crash.FailVariable)
 	maps.DeleteFunc(clean, func(name, _ string) bool {
 		return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
 	})

@@ -152,7 +152,7 @@ func (r *Repo) mergeForward(ctx context.Context, w worktree, branch string, old 
 	}
 	argv = append(argv, "-c", "merge.autoStash=false", "merge", "--ff-only", string(l.commit))
 	result, err := process.Plain(context.WithoutCancel(ctx), process.Command{
-		Argv: argv, Dir: w.path, Env: r.gitEnv(), Timeout: mergeTimeout,
+		Argv: argv, Dir: w.path, Env: r.gitEnv(), Timeout: mergeTimeout, Crash: r.env.Crash,
 	})
 	if err != nil {
 		return fmt.Errorf("run git merge: %w", err)

@@ -130,9 +130,22 @@ func (r *Repo) takeLock(ctx context.Context, name, command string, wait time.Dur
 		holder.Since = r.env.Now()
 	}
 	if line, err := json.Marshal(holder); err == nil {
-		_ = os.WriteFile(path, append(line, '\n'), 0o600) // only for messages
+		r.env.Crash.Pass("before lock content")
+		r.writeHolder(path, append(line, '\n'))
+		r.env.Crash.Pass("after lock content")
 	}
 	return path, func() { _ = lock.Close() }, nil
+}
+
+// writeHolder says in a lock file who holds it. It is only for messages, so
+// that a lock without it holds all the same.
+func (r *Repo) writeHolder(path string, line []byte) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = r.env.Crash.Writer(file).Write(line)
+	_ = file.Close()
 }
 
 // readHolder returns what a lock file says; it may say nothing yet.

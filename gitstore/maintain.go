@@ -31,6 +31,7 @@ func (r *Repo) Maintain(ctx context.Context) error {
 		return err
 	}
 	argv := []string{binary, "--git-dir=" + r.gitDir, "maintenance", "run", "--auto", "--quiet"}
+	r.env.Crash.Pass("before maintenance")
 	if err := process.Detach(argv, r.commonDir, r.gitEnv()); err != nil {
 		return fmt.Errorf("start git maintenance: %w", err)
 	}

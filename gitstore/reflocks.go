@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 )
 
@@ -26,7 +27,8 @@ const staleAfter = 60 * time.Second
 //
 // Source: gitstore.md R-REF-9.
 type lockRecord struct {
-	path string
+	path  string
+	crash *crash.Points
 }
 
 // lockOwner is the first line of a record.
@@ -56,7 +58,8 @@ func (r *Repo) recordLock(ref string) (*lockRecord, error) {
 		return nil, fmt.Errorf("record lock of %q: %w", ref, err)
 	}
 	name := filepath.Join(r.lockRecords(), strconv.Itoa(pid)+"-"+refDigest(ref))
-	record := &lockRecord{path: name}
+	record := &lockRecord{path: name, crash: r.env.Crash}
+	record.crash.Pass("before lock record")
 	file, err := os.OpenFile(record.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	for n := 2; errors.Is(err, fs.ErrExist); n++ {
 		record.path = name + "-" + strconv.Itoa(n)
@@ -65,11 +68,12 @@ func (r *Repo) recordLock(ref string) (*lockRecord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record lock of %q: %w", ref, err)
 	}
-	_, err = file.Write(append(line, '\n'))
+	_, err = record.crash.Writer(file).Write(append(line, '\n'))
 	if err := errors.Join(err, file.Close()); err != nil {
 		record.remove()
 		return nil, fmt.Errorf("record lock of %q: %w", ref, err)
 	}
+	record.crash.Pass("after lock record")
 	return record, nil
 }
 
@@ -102,7 +106,7 @@ func (l *lockRecord) addInode(lock *os.File) error {
 	if err != nil {
 		return fmt.Errorf("record lock: %w", err)
 	}
-	_, err = file.Write(append(line, '\n'))
+	_, err = l.crash.Writer(file).Write(append(line, '\n'))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("record lock: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -30,6 +31,11 @@ type Repo struct {
 
 	storeMu sync.Mutex // go-git's storage is not safe for concurrent use
 	store   *filesystem.Storage
+
+	looseMu sync.Mutex
+	loose   looseWriter
+
+	touched touches
 
 	packedMu sync.Mutex
 	packed   packedRefs
@@ -106,6 +112,10 @@ func (r *Repo) WorkTree() string { return r.workTree }
 
 // Env returns the environment the repository was opened with.
 func (r *Repo) Env() Env { return r.env }
+
+// Crash returns the crash points of the Env, for what else the process writes:
+// one process has one count. It is nil, but in tests (gitstore.md section 15).
+func (r *Repo) Crash() *crash.Points { return r.env.Crash }
 
 // ForgeDir returns forge's own directory, <common>/forge, and makes it with
 // mode 0700 if it is not there. If it cannot be made, what is written into it

@@ -19,6 +19,10 @@ import (
 // maxObject is the bound in bytes on one object that is read (R-OPEN-4).
 const maxObject = 16 << 20
 
+// maxExported is the bound on one file that is only copied into an export: a
+// repository with a large file beside its skills can be measured all the same.
+const maxExported = 1 << 30
+
 // ErrNotFound says that a path, an object or a commit does not exist.
 var ErrNotFound = errors.New("not found")
 
@@ -45,15 +49,20 @@ type object struct {
 // the handle (R-OPEN-2). What a partial clone left with its remote is then
 // asked of git.
 func (r *Repo) readObject(ctx context.Context, kind plumbing.ObjectType, id plumbing.Hash) (object, error) {
+	return r.readWithin(ctx, kind, id, maxObject)
+}
+
+// readWithin is readObject with another bound, in bytes.
+func (r *Repo) readWithin(ctx context.Context, kind plumbing.ObjectType, id plumbing.Hash, bound int64) (object, error) {
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
-	found, err := loadObject(r.store, id)
+	found, err := loadObject(r.store, id, bound)
 	if isMiss(err) {
 		r.reopen()
-		found, err = loadObject(r.store, id)
+		found, err = loadObject(r.store, id, bound)
 	}
 	if isMiss(err) && r.partial {
-		found, err = r.fetchObject(ctx, kind, id)
+		found, err = r.fetchObject(ctx, kind, id, bound)
 	}
 	switch {
 	case isMiss(err):
@@ -79,13 +88,13 @@ func isMiss(err error) bool {
 		errors.Is(err, fs.ErrNotExist)
 }
 
-func loadObject(store *filesystem.Storage, id plumbing.Hash) (object, error) {
+func loadObject(store *filesystem.Storage, id plumbing.Hash, bound int64) (object, error) {
 	encoded, err := store.EncodedObject(plumbing.AnyObject, id)
 	if err != nil {
 		return object{}, err
 	}
-	if encoded.Size() > maxObject {
-		return object{}, fmt.Errorf("%d bytes, at most %d are read", encoded.Size(), maxObject)
+	if encoded.Size() > bound {
+		return object{}, fmt.Errorf("%d bytes, at most %d are read", encoded.Size(), bound)
 	}
 	reader, err := encoded.Reader()
 	if err != nil {
@@ -103,7 +112,7 @@ func loadObject(store *filesystem.Storage, id plumbing.Hash) (object, error) {
 // fetches it from the remote that promised it. Without git, or without an
 // answer, the object is missing, which is never the same as deleted
 // (gitstore.md section 2).
-func (r *Repo) fetchObject(ctx context.Context, kind plumbing.ObjectType, id plumbing.Hash) (object, error) {
+func (r *Repo) fetchObject(ctx context.Context, kind plumbing.ObjectType, id plumbing.Hash, bound int64) (object, error) {
 	name := id.String()
 	if kind == plumbing.AnyObject {
 		result, err := r.git(ctx, gitCall{Args: []string{"cat-file", "-t", name}})
@@ -117,7 +126,7 @@ func (r *Repo) fetchObject(ctx context.Context, kind plumbing.ObjectType, id plu
 			return object{}, &notFetchedError{object: name, err: err}
 		}
 	}
-	result, err := r.git(ctx, gitCall{Args: []string{"cat-file", kind.String(), name}, Limit: maxObject})
+	result, err := r.git(ctx, gitCall{Args: []string{"cat-file", kind.String(), name}, Limit: bound})
 	if err == nil && !result.OK() {
 		err = gitFailure("cat-file", result)
 	}
@@ -151,22 +160,6 @@ func named(err error, path string) error {
 		}
 	}
 	return fmt.Errorf("read %q: %w", path, err)
-}
-
-// writeObject stores an object, loose (R-OPEN-4).
-func (r *Repo) writeObject(o object) (plumbing.Hash, error) {
-	r.storeMu.Lock()
-	defer r.storeMu.Unlock()
-	var memory plumbing.MemoryObject
-	memory.SetType(o.kind)
-	if _, err := memory.Write(o.data); err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("write %s: %w", o.kind, err)
-	}
-	id, err := r.store.SetEncodedObject(&memory)
-	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("write %s: %w", o.kind, err)
-	}
-	return id, nil
 }
 
 // Blob returns the content of a blob, at most 16 MiB (R-OPEN-4).

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 )
 
@@ -86,10 +89,15 @@ func (r *Repo) compareAndSwap(ctx context.Context, s swap) error {
 	case value.hash != s.old:
 		return moved(s.ref, s.old, value.hash)
 	}
-	if err := r.appendReflog(s); err != nil {
+	takeBack, err := r.appendReflog(s)
+	if err != nil {
 		return err
 	}
-	return lock.commit(s.new)
+	if err := lock.commit(s.new); err != nil {
+		takeBack()
+		return err
+	}
+	return nil
 }
 
 // checkConflict refuses a ref that cannot be, because another one is a
@@ -141,16 +149,18 @@ func inTheWay(there, wanted string) error {
 
 // refLock is a lock file that this call made.
 type refLock struct {
-	ref  string   // path of the ref
-	file *os.File // <ref>.lock
-	made []string // directories made for it, deepest last
-	done bool
+	ref   string   // path of the ref
+	file  *os.File // <ref>.lock
+	crash *crash.Points
+	made  []string // directories made for it, deepest last
+	done  bool
 }
 
 // lockRef makes the lock file of a ref. Somebody else's is waited for, at
 // most a second ([lockWait]), unless it is stale (R-REF-9).
 func (r *Repo) lockRef(ctx context.Context, name string, record *lockRecord) (*refLock, error) {
-	lock := &refLock{ref: r.refPath(name)}
+	lock := &refLock{ref: r.refPath(name), crash: r.env.Crash}
+	lock.crash.Pass("before lock file")
 	deadline := time.NewTimer(r.lockWait)
 	defer deadline.Stop()
 	for {
@@ -161,10 +171,12 @@ func (r *Repo) lockRef(ctx context.Context, name string, record *lockRecord) (*r
 		}
 		switch {
 		case err == nil:
+			lock.crash.Pass("lock file made")
 			if err := record.addInode(lock.file); err != nil {
 				lock.release()
 				return nil, err
 			}
+			lock.crash.Pass("lock file recorded")
 			return lock, nil
 		case errors.Is(err, fs.ErrNotExist): // somebody removed the empty parent
 		case errors.Is(err, syscall.ENOTDIR):
@@ -218,9 +230,11 @@ func makeDirs(dir string) ([]string, error) {
 
 // commit writes the new value and renames the lock over the ref.
 func (l *refLock) commit(value Hash) error {
-	_, err := l.file.WriteString(string(value) + "\n")
+	l.crash.Pass("before ref")
+	_, err := io.WriteString(l.crash.Writer(l.file), string(value)+"\n")
 	err = errors.Join(err, l.file.Close())
 	if err == nil {
+		l.crash.Pass("before rename of ref")
 		err = renameOver(l.file.Name(), l.ref)
 	}
 	if err != nil && isDir(l.ref) {
@@ -232,6 +246,7 @@ func (l *refLock) commit(value Hash) error {
 		return fmt.Errorf("write ref: %w", err)
 	}
 	l.done = true
+	l.crash.Pass("after ref")
 	return nil
 }
 
@@ -248,9 +263,13 @@ func (l *refLock) release() {
 
 // removeDirs removes the directories made for the lock, as far as they are
 // empty.
-func (l *refLock) removeDirs() {
-	for i := len(l.made) - 1; i >= 0; i-- {
-		_ = os.Remove(l.made[i]) // not empty: somebody else uses it
+func (l *refLock) removeDirs() { removeMade(l.made) }
+
+// removeMade removes directories, deepest last in the list, as far as they are
+// empty.
+func removeMade(made []string) {
+	for _, dir := range slices.Backward(made) {
+		_ = os.Remove(dir) // not empty: somebody else uses it
 	}
 }
 
@@ -283,51 +302,6 @@ func (r *Repo) Point(ctx context.Context, ref string, old, new Hash) error {
 		}
 	}
 	return r.compareAndSwap(ctx, s)
-}
-
-// keepsReflog reports whether git would keep a reflog of this ref: a branch,
-// unless core.logAllRefUpdates says no, which is also its value in a bare
-// repository that does not set it (R-REF-6).
-func (r *Repo) keepsReflog(ref string) bool {
-	if !strings.HasPrefix(ref, branchPrefix) {
-		return false
-	}
-	value, set := r.config.get("core.logallrefupdates")
-	if !set {
-		return !r.bare
-	}
-	return configTrue(value) || lowerASCII(value) == "always"
-}
-
-// appendReflog adds the line of a swap to the ref's reflog.
-func (r *Repo) appendReflog(s swap) error {
-	if !r.keepsReflog(s.ref) {
-		return nil
-	}
-	path := filepath.Join(r.commonDir, "logs", filepath.FromSlash(s.ref))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("write reflog of %q: %w", s.ref, err)
-	}
-	if isDir(path) {
-		removeEmptyDirs(path)
-	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("write reflog of %q: %w", s.ref, err)
-	}
-	_, err = file.WriteString(reflogLine(s))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write reflog of %q: %w", s.ref, err)
-	}
-	return nil
-}
-
-func reflogLine(s swap) string {
-	old := s.old
-	if old == "" {
-		old = zeroHash
-	}
-	return fmt.Sprintf("%s %s %s\tforge: %s\n", old, s.new, s.who.ident(), oneLine(s.subject))
 }
 
 // DeleteRef deletes one of forge's own refs, if it still stands at old

@@ -144,15 +144,18 @@ func (r *Repo) writeTrust(records []trustRecord) error {
 	if err != nil {
 		return fmt.Errorf("write the trust store: %w", err)
 	}
-	_, err = file.Write(b.Bytes())
+	r.env.Crash.Pass("before trust store")
+	_, err = r.env.Crash.Writer(file).Write(b.Bytes())
 	if err := errors.Join(err, file.Close()); err != nil {
 		_ = os.Remove(file.Name())
 		return fmt.Errorf("write the trust store: %w", err)
 	}
+	r.env.Crash.Pass("before rename of trust store")
 	if err := renameOver(file.Name(), r.trustPath()); err != nil {
 		_ = os.Remove(file.Name())
 		return fmt.Errorf("write the trust store: %w", err)
 	}
+	r.env.Crash.Pass("after trust store")
 	return nil
 }
 

@@ -45,14 +45,17 @@ func (s *Session) Next(ctx context.Context) (handoff.Brief, error) {
 		Guidance: handoff.Guidance{Text: guidance[phase(n)]},
 		Allowed:  handoff.Allowed{Categories: []string{}, MutationTypes: []string{"config_change", "refactor"}},
 		Coverage: handoff.Coverage{Untouched: []string{}, Saturated: []string{}, Categories: []any{}},
-		Failures: []any{}, Successes: []any{}, Library: []any{}, Patterns: []any{}, Questions: []any{},
-		Readings: s.briefReadings(),
-		Limits:   handoff.Limits{MaxPatchBytes: handoff.MaxPatchBytes, MaxPatchFiles: handoff.MaxPatchFiles, MaxFileBytes: handoff.MaxFileBytes},
-		Left:     s.left(),
-		Submit:   handoff.Submit{Command: "forge submit --brief " + id, PatchBase: "target", ProposalSchema: handoff.ProposalSchema},
+		Failures: []handoff.Failure{}, Successes: []any{}, Library: []handoff.Skill{}, Patterns: []any{}, Questions: []any{},
+		Limits: handoff.Limits{MaxPatchBytes: handoff.MaxPatchBytes, MaxPatchFiles: handoff.MaxPatchFiles, MaxFileBytes: handoff.MaxFileBytes},
+		Left:   s.left(),
+		Submit: handoff.Submit{Command: "forge submit --brief " + id, PatchBase: "target", ProposalSchema: handoff.ProposalSchema},
 	}
 	b.Last, b.Rejected, b.NearMisses, b.Tried = s.past()
-	return b, nil
+	if s.skill == nil {
+		b.Readings = s.briefReadings()
+		return b, nil
+	}
+	return b, s.briefSkill(ctx, &b)
 }
 
 // relative is a path or pattern of the repository as seen from the target's
@@ -107,7 +110,7 @@ func (s *Session) briefBaseline() handoff.Baseline {
 }
 
 func (s *Session) briefThresholds() handoff.Thresholds {
-	bars := s.effectiveBars()
+	bars := s.shownBars()
 	threshold, binding := bars.Improvement, verdict.BindingImprovement
 	if tie, err := verdict.Decide(verdict.Decimal(s.baseline.median), verdict.Decimal(s.baseline.median), bars); err == nil {
 		threshold, binding = tie.Threshold, tie.Binding

@@ -64,10 +64,12 @@ func (s *Session) commitCandidate(ctx context.Context, a *attempt) error {
 	if a.candidate != "" {
 		return nil // resumed
 	}
+	s.engine.Repo.Crash().Pass("before candidate")
 	commit, err := s.engine.Repo.Commit(ctx, s.candidateChange(a))
 	if err != nil {
 		return fmt.Errorf("commit the candidate of %s: %w", a.name, err)
 	}
+	s.engine.Repo.Crash().Pass("after candidate")
 	a.candidate = commit
 	s.emit("candidate", a.name, CandidateMade{
 		Commit: string(commit), Files: len(a.preview.Files), LinesAdded: a.record.Mutation.LinesAdded, LinesRemoved: a.record.Mutation.LinesRemoved,
@@ -93,10 +95,12 @@ func (s *Session) settle(ctx context.Context, a *attempt, decision verdict.Decis
 	if decision == verdict.Keep {
 		change.From, change.Parents = a.candidate, []gitstore.Hash{s.tip, a.candidate}
 	}
+	s.engine.Repo.Crash().Pass("before verdict")
 	commit, err := s.engine.Repo.Commit(ctx, change)
 	if err != nil {
 		return VerdictReached{}, fmt.Errorf("write the verdict of %s: %w", a.name, err)
 	}
+	s.engine.Repo.Crash().Pass("after verdict")
 	if err := s.take(ctx, a, decision, commit, next); err != nil {
 		return VerdictReached{}, err
 	}
@@ -114,7 +118,7 @@ func (s *Session) take(ctx context.Context, a *attempt, decision verdict.Decisio
 	if a.record.Mutation != nil && decision != verdict.NoOp {
 		s.saw(string(s.state), string(a.preview.State), s.Run()+"/"+a.name)
 	}
-	s.tip, s.tipTree, s.journal = commit, tree, next
+	s.tip, s.tipTree, s.journal, s.last = commit, tree, next, a.record
 	if decision != verdict.Keep {
 		return nil
 	}
@@ -126,6 +130,11 @@ func (s *Session) take(ctx context.Context, a *attempt, decision verdict.Decisio
 		}
 	}
 	s.state, s.files = a.preview.State, nil
+	if s.skill != nil {
+		_, kept, _ := a.record.Figures()
+		s.baseline, err = newStored(countBaseline(kept), "fresh")
+		return err
+	}
 	s.baseline, err = newStored(a.rebased, "stored@"+a.name)
 	return err
 }
@@ -161,11 +170,7 @@ func (s *Session) body(a *attempt) string {
 		fmt.Fprintf(&b, "%s\n\n", a.record.Hypothesis.Text)
 	}
 	if a.record.Decision.Verdict != nil {
-		fmt.Fprintf(&b, "Measured: %s against %s, %s%s\n", a.record.Reading.Median, s.baseline.Median,
-			verdict.Fixed(a.verdict.Delta, 4, true), relativeWord(a.verdict))
-		fmt.Fprintf(&b, "Formula: %s\n", a.verdict.Formula)
-		fmt.Fprintf(&b, "Noise floor: %s over %d readings of the baseline; %s of the candidate\n",
-			s.baseline.NoiseFloor, len(s.baseline.Values), count(len(a.record.Reading.Values), "reading"))
+		b.WriteString(measuredText(a.record, s.journal.Config.Mode))
 	}
 	if again := a.record.Rebaseline; again != nil {
 		fmt.Fprintf(&b, "New baseline: %s, noise floor %s over %d readings of the kept state\n", again.Median, again.NoiseFloor, len(again.Values))
@@ -179,8 +184,33 @@ func (s *Session) body(a *attempt) string {
 	return b.String()
 }
 
-func relativeWord(v verdict.Verdict) string {
-	if v.Relative && !v.RelativeFallback {
+// measuredText is what both sides gave, in the lines that a verdict's commit
+// and the commit that lands it share (gitstore.md R-LAND-7).
+func measuredText(r journal.Record, mode string) string {
+	facts, measured := r.Decision.Facts()
+	before, after, ok := r.Figures()
+	delta, err := verdict.ParseExact(facts.DeltaExact)
+	if !measured || !ok || err != nil {
+		return ""
+	}
+	var b strings.Builder
+	where := ""
+	if mode == ModeSkill {
+		where = " on val"
+	}
+	fmt.Fprintf(&b, "Measured: %s against %s%s, %s%s\n", after, before, where, verdict.Fixed(delta, 4, true), relativeWord(facts))
+	fmt.Fprintf(&b, "Formula: %s\n", facts.Formula)
+	if mode == ModeSkill {
+		fmt.Fprintf(&b, "Evals: %s\n", EvalsText(r))
+	} else {
+		fmt.Fprintf(&b, "Noise floor: %s over %s of the baseline; %s of the candidate\n", r.BaselineReading.NoiseFloor,
+			count(len(r.BaselineReading.Values), "reading"), count(len(r.Reading.Values), "reading"))
+	}
+	return b.String()
+}
+
+func relativeWord(f journal.Facts) string {
+	if f.Relative && !f.RelativeFallback {
 		return " of the baseline"
 	}
 	return ""
@@ -191,9 +221,9 @@ func (s *Session) trailers(a *attempt, decision verdict.Decision) []gitstore.Tra
 	t := []gitstore.Trailer{
 		{Key: "Forge-Run", Value: s.Run()}, {Key: "Forge-Experiment", Value: a.name}, {Key: "Forge-Decision", Value: string(decision)},
 	}
-	if decision.Measured() {
+	if before, _, ok := a.record.Figures(); ok && decision.Measured() {
 		t = append(t, gitstore.Trailer{Key: "Forge-Delta", Value: verdict.Fixed(a.verdict.Delta, 6, true)},
-			gitstore.Trailer{Key: "Forge-Baseline", Value: s.baseline.Median})
+			gitstore.Trailer{Key: "Forge-Baseline", Value: before})
 	}
 	if a.candidate != "" {
 		t = append(t, gitstore.Trailer{Key: "Forge-Candidate", Value: string(a.candidate)})

@@ -25,8 +25,10 @@ import (
 
 	"forge/gitstore"
 	"forge/gitstore/process"
+	"forge/gitstore/skill"
 	"forge/loop/handoff"
 	"forge/loop/journal"
+	"forge/loop/runner"
 )
 
 // Engine starts and resumes runs. All fields are required but Events.
@@ -38,6 +40,11 @@ type Engine struct {
 	Version string                        // forge's own, for fingerprints
 	Child   []string                      // what every child is given of the person's environment: PATH, TZ
 	Events  func(Event)
+
+	// For skill mode.
+	Executor runner.Executor // measures pairs of evals
+	Shelf    *runner.Shelf   // reads the library of a commit
+	Search   skill.Search    // where skills are looked for
 }
 
 // Proposer gives one mutation for a brief. It ends a run with
@@ -64,6 +71,7 @@ type Setup struct {
 	Limits  Limits
 	PassEnv []string // NAME=VALUE for metric, invariant and proposer
 
+	Parallel      int // pairs of evals measured at once; not frozen
 	RejectedLimit int // rejected experiments a brief shows; not frozen
 
 	// Confirm is given what is about to be frozen, before the run-start commit

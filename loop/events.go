@@ -89,7 +89,13 @@ type (
 		Name    string `json:"name"`
 		Message string `json:"message"`
 	}
-	// RunFinished is the data of run_finished, the last line.
+	// Failed is the data of error, the last line of a run that an error ended.
+	Failed struct {
+		Kind    string `json:"kind"`
+		Message string `json:"message"`
+		Hint    string `json:"hint"`
+	}
+	// RunFinished is the data of run_finished, the last line of any other run.
 	RunFinished struct {
 		Reason      Reason       `json:"reason"`
 		Kept        int          `json:"kept"`

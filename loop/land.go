@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"forge/gitstore"
 	"forge/gitstore/fault"
@@ -49,10 +50,18 @@ type LandedCommit struct {
 	Subject    string        `json:"subject"`
 }
 
+// lockWait is how long a short action waits for another forge (R-LOCK-2).
+const lockWait = 5 * time.Second
+
 // Land brings what a run kept to a branch: the one the run began on, or onto.
 // The user's working tree is moved by git's own fast-forward or not at all;
 // nothing is stashed and nothing reset (gitstore.md section 10).
 func (e *Engine) Land(ctx context.Context, r RunRef, as LandAs, onto string) (Landed, error) {
+	release, err := e.Repo.Lock(ctx, "forge land", lockWait)
+	if err != nil {
+		return Landed{}, err
+	}
+	defer release()
 	branch, tip, err := e.landingBranch(ctx, r, onto)
 	if err != nil {
 		return Landed{}, err
@@ -149,7 +158,7 @@ func (e *Engine) fullTip(ctx context.Context, r RunRef, branch string, tip gitst
 // landKept builds one single-parent commit per kept change on top of the
 // branch, kept at the run's landing ref, and returns the last.
 func (e *Engine) landKept(ctx context.Context, r RunRef, branch string, tip gitstore.Hash, kept []gitstore.CommitInfo) (gitstore.Hash, []LandedCommit, error) {
-	t, err := newTarget(r.Config.Target)
+	t, err := e.targetOf(ctx, gitstore.Hash(r.Config.Base), &r.Config)
 	if err != nil {
 		return "", nil, err
 	}
@@ -195,7 +204,7 @@ func (e *Engine) targetEdits(ctx context.Context, from, to gitstore.Hash, t targ
 		return nil, err
 	}
 	differences = slices.DeleteFunc(differences, func(d gitstore.Difference) bool {
-		return !t.glob.Match(d.Path) || strings.HasPrefix(d.Path, ".forge/")
+		return !t.holds(d.Path) || strings.HasPrefix(d.Path, ".forge/")
 	})
 	return editsOf(differences), nil
 }
@@ -236,18 +245,17 @@ func (e *Engine) landing(ctx context.Context, r RunRef, k gitstore.CommitInfo, t
 		return gitstore.Change{}, err
 	}
 	facts, ok := record.Decision.Facts()
-	if !ok || record.Reading == nil || record.BaselineReading == nil {
+	measured := measuredText(record, r.Config.Mode)
+	if !ok || measured == "" {
 		return gitstore.Change{}, fmt.Errorf("the record of %s/%s holds no measurement", r.Name, name)
 	}
-	delta, err := verdict.ParseRatio(facts.DeltaExact)
+	delta, err := verdict.ParseExact(facts.DeltaExact)
 	if err != nil {
 		return gitstore.Change{}, err
 	}
 	figure := verdict.Fixed(delta, 4, true)
 	var body strings.Builder
-	fmt.Fprintf(&body, "%s\n\nMeasured: %s against %s, %s\nFormula: %s\n", record.Hypothesis.Text, record.Reading.Median, record.BaselineReading.Median, figure, facts.Formula)
-	fmt.Fprintf(&body, "Noise floor: %s over %s of the baseline; %s of the candidate\n", record.BaselineReading.NoiseFloor,
-		count(len(record.BaselineReading.Values), "reading"), count(len(record.Reading.Values), "reading"))
+	fmt.Fprintf(&body, "%s\n\n%s", record.Hypothesis.Text, measured)
 	if string(tip) != r.Config.Base {
 		fmt.Fprintf(&body, "Measured on %s; %s was at %s when this landed\n", gitstore.Hash(r.Config.Base).Short(), r.Config.BaseBranch, tip.Short())
 	}

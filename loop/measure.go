@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"forge/gitstore"
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 	"forge/gitstore/process"
 	"forge/loop/journal"
 	"forge/loop/metric"
+	"forge/loop/runner"
 	"forge/loop/verdict"
 )
 
@@ -32,6 +34,7 @@ type bench struct {
 	invariant   process.Command // Argv nil: none
 	environment []string
 	evidence    string // folder of the run's raw outputs
+	crash       *crash.Points
 }
 
 // openBench makes the export of a run.
@@ -54,6 +57,7 @@ func (s *Session) openBench(ctx context.Context) (*bench, error) {
 	b := &bench{
 		export:   export,
 		evidence: filepath.Join(s.engine.Repo.ForgeDir(), "evidence", run.Run),
+		crash:    s.engine.Repo.Crash(),
 		probe: metric.Probe{
 			Command: run.Metric.Command, Name: run.Metric.Name,
 			Timeout:     time.Duration(run.Metric.TimeoutSeconds) * time.Second,
@@ -119,6 +123,7 @@ func (s *Session) measure(ctx context.Context, commit gitstore.Hash, name string
 		return readings{}, err
 	}
 	began := s.engine.Now()
+	s.engine.Repo.Crash().Pass("before measurement")
 	var r readings
 	for i := range n {
 		if err := b.export.Set(ctx, commit); err != nil {
@@ -151,6 +156,7 @@ func (s *Session) measure(ctx context.Context, commit gitstore.Hash, name string
 		}
 	}
 	r.took = s.engine.Now().Sub(began)
+	s.engine.Repo.Crash().Pass("after measurement")
 	return r, nil
 }
 
@@ -184,26 +190,32 @@ func (s *Session) invariantHolds(ctx context.Context, commit gitstore.Hash, name
 // keep stores a child's raw output in the run's evidence folder and names it
 // by its hash.
 func (b *bench) keep(folder, name string, result process.Result) ([]journal.Evidence, error) {
-	dir := filepath.Join(b.evidence, folder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the output of a measurement: %w", err)
+	parts := []runner.Evidence{{Name: name + ".txt", Data: result.Stdout}}
+	if len(result.Stderr) > 0 {
+		parts = append(parts, runner.Evidence{Name: name + ".err.txt", Data: result.Stderr})
 	}
 	var kept []journal.Evidence
-	for _, part := range []struct {
-		file string
-		data []byte
-		must bool
-	}{{name + ".txt", result.Stdout, true}, {name + ".err.txt", result.Stderr, false}} {
-		if len(part.data) == 0 && !part.must {
-			continue
+	for _, part := range parts {
+		e, err := keepFile(b.crash, b.evidence, folder+"/"+part.Name, part.Data)
+		if err != nil {
+			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, part.file), part.data, 0o600); err != nil {
-			return nil, fmt.Errorf("keep the output of a measurement: %w", err)
-		}
-		sum := sha256.Sum256(part.data)
-		kept = append(kept, journal.Evidence{Path: folder + "/" + part.file, SHA256: hex.EncodeToString(sum[:])})
+		kept = append(kept, e)
 	}
 	return kept, nil
+}
+
+// keepFile stores one raw output below a folder and names it by its hash.
+func keepFile(points *crash.Points, dir, name string, data []byte) (journal.Evidence, error) {
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return journal.Evidence{}, fmt.Errorf("keep the output of a measurement: %w", err)
+	}
+	if err := points.WriteFile("evidence", file, data, 0o600); err != nil {
+		return journal.Evidence{}, fmt.Errorf("keep the output of a measurement: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return journal.Evidence{Path: name, SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
 // measureBaseline measures an unchanged state noise_repeats times: the median

@@ -32,10 +32,22 @@ func (e *Engine) Resume(ctx context.Context, r RunRef, setup Setup) (*Session, e
 	if err := s.reopen(context.WithoutCancel(ctx), r.Name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	run := s.journal.Config
+	s.emit("run_started", "", RunStarted{
+		Target: run.Target, Mode: run.Mode, Branch: shortBranch(s.branch), Base: run.Base, Proposer: ProposerText(run.Proposer),
+		MaxExperiments: s.setup.Limits.MaxExperiments, Resumed: true,
+	})
 	return s, nil
 }
 
-// reopen reads the run's state under its lock.
+// Look opens a run for reading its brief: no lock is taken and nothing can be
+// written by mistake, because whoever holds the lock moves the branch.
+func (e *Engine) Look(ctx context.Context, r RunRef, setup Setup) (*Session, error) {
+	s := &Session{engine: e, setup: setup, began: time.Now(), branch: r.Branch, resumed: true, seen: map[string]string{}}
+	return s, s.reopen(ctx, r.Name)
+}
+
+// reopen reads the run's state.
 func (s *Session) reopen(ctx context.Context, name string) error {
 	e := s.engine
 	tip, err := e.Repo.Ref(ctx, s.branch)
@@ -50,14 +62,16 @@ func (s *Session) reopen(ctx context.Context, name string) error {
 		return err
 	}
 	run := j.Config
-	if s.target, err = newTarget(run.Target); err != nil {
+	if s.target, err = e.targetOf(ctx, gitstore.Hash(run.Base), &run); err != nil {
 		return err
 	}
 	start, _, err := e.sizes(ctx, gitstore.Hash(run.Base), s.target, run.Guards.MaxScopeFiles)
 	if err != nil {
 		return err
 	}
-	s.target.dir = deepestDir(start)
+	if s.target.dir == "" {
+		s.target.dir = deepestDir(start)
+	}
 	if s.rules, err = rulesOf(run, s.target, start); err != nil {
 		return err
 	}
@@ -76,10 +90,6 @@ func (s *Session) reopen(ctx context.Context, name string) error {
 	if s.since, err = s.windowStart(ctx); err != nil {
 		return err
 	}
-	s.emit("run_started", "", RunStarted{
-		Target: run.Target, Mode: run.Mode, Branch: shortBranch(s.branch), Base: run.Base, Proposer: ProposerText(run.Proposer),
-		MaxExperiments: s.setup.Limits.MaxExperiments, Resumed: true,
-	})
 	return nil
 }
 

@@ -165,7 +165,9 @@ func (e *Engine) pointTip(ctx context.Context, run string, tip gitstore.Hash) er
 				return err
 			}
 		}
+		e.Repo.Crash().Pass("before tip")
 		if err := e.Repo.Point(ctx, tipRef(run), old, tip); !errors.Is(err, gitstore.ErrMoved) {
+			e.Repo.Crash().Pass("after tip")
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/gitstore/fault"
 	"forge/loop/guard"
 	"forge/loop/handoff"
@@ -42,9 +43,11 @@ type Session struct {
 	baseline stored
 	seen     map[string]string // candidates tried, by state and result
 
-	bench   *bench // where candidates are measured; nil until the first measurement
-	release func() // the run's lock
-	seq     int    // of the last event
+	last    journal.Record // of the newest experiment this session ended
+	skill   *skillMode     // nil in generic mode
+	bench   *bench         // where candidates are measured; nil until the first measurement
+	release func()         // the run's lock
+	seq     int            // of the last event
 }
 
 // stored is the baseline candidates are compared with (DECISIONS V12, M4).
@@ -67,12 +70,19 @@ func newStored(b journal.Baseline, source string) (stored, error) {
 	return stored{Baseline: b, median: median, noiseFloor: floor, source: source}, nil
 }
 
-// target is what the run may change, in generic mode.
+// target is what the run may change.
 type target struct {
 	text string        // cleaned: the identity of the target
 	slug string        // names the branch only
 	glob gitstore.Glob // which paths belong to it
-	dir  string        // deepest directory that holds the whole scope, "." for the root
+	dir  string        // the skill's directory; else the deepest one that holds the whole scope, "." for the root
+
+	reserved []gitstore.Glob // in skill mode: what measures the skill and no candidate may touch
+}
+
+// holds says whether a path may be changed by a candidate.
+func (t target) holds(file string) bool {
+	return t.glob.Match(file) && !slices.ContainsFunc(t.reserved, func(g gitstore.Glob) bool { return g.Match(file) })
 }
 
 func newTarget(typed string) (target, error) {
@@ -108,7 +118,7 @@ func literalDir(pattern string) string {
 func (e *Engine) sizes(ctx context.Context, commit gitstore.Hash, t target, max int) (files guard.Sizes, count int, err error) {
 	files = guard.Sizes{}
 	err = e.Repo.Walk(ctx, commit, literalDir(t.text), func(entry gitstore.Entry) error {
-		if !t.glob.Match(entry.Path) || entry.Mode != gitstore.ModeFile && entry.Mode != gitstore.ModeExec {
+		if !t.holds(entry.Path) || entry.Mode != gitstore.ModeFile && entry.Mode != gitstore.ModeExec {
 			return nil
 		}
 		if top, _, _ := strings.Cut(entry.Path, "/"); top == ".forge" {
@@ -156,6 +166,9 @@ func barsOf(run journal.Run) (verdict.Bars, error) {
 		{&bars.NearMissBand, run.Thresholds.NearMissBand}, {&bars.NoiseFloor, run.Thresholds.NoiseFloor},
 		{&bars.Resolution, run.Thresholds.Resolution},
 	} {
+		if t.text == "" { // computed from the counts
+			continue
+		}
 		value, err := verdict.ParseRatio(t.text)
 		if err != nil {
 			return verdict.Bars{}, fmt.Errorf("read the thresholds of run %q: %w", run.Run, err)
@@ -172,7 +185,7 @@ func barsOf(run journal.Run) (verdict.Bars, error) {
 
 // rulesOf reads the frozen guards; start is the scope when the run began.
 func rulesOf(run journal.Run, t target, start guard.Sizes) (guard.Rules, error) {
-	rules := guard.Rules{Target: t.glob, Start: start}
+	rules := guard.Rules{Target: t.glob, Reserved: t.reserved, Start: start}
 	for _, p := range run.Guards.ProtectedPaths {
 		g, err := gitstore.ParseGlob(p)
 		if err != nil {
@@ -234,12 +247,18 @@ func (s *Session) task(ctx context.Context) (handoff.Task, error) {
 	if err != nil {
 		return handoff.Task{}, err
 	}
-	return handoff.Task{
+	task := handoff.Task{
 		Brief: brief, Tip: string(s.tip), Scope: s.scopePaths(), Environment: s.childEnvironment(),
 		Read: func(ctx context.Context, file string) ([]byte, error) {
 			return s.engine.Repo.ReadFile(ctx, s.tip, file)
 		},
-	}, nil
+	}
+	if s.skill != nil {
+		for _, e := range s.skill.of(evals.Train) {
+			task.Train = append(task.Train, handoff.Query{Text: e.Prompt, ShouldTrigger: e.ShouldTrigger})
+		}
+	}
+	return task, nil
 }
 
 // kept counts the experiments of the run that were kept.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"forge/loop/guard"
 	"forge/loop/journal"
 	"forge/loop/metric"
+	"forge/loop/tune"
 	"forge/loop/verdict"
 )
 
@@ -43,7 +45,7 @@ func (e *Engine) Start(ctx context.Context, setup Setup) (*Session, error) {
 	}
 	s := &Session{engine: e, setup: setup, began: time.Now(), seen: map[string]string{}}
 	run := setup.Frozen
-	run.Schema, run.Mode, run.Base, run.BaseBranch = journal.RunSchema, "generic", string(head.Commit), shortBranch(head.Branch)
+	run.Schema, run.Mode, run.Base, run.BaseBranch = journal.RunSchema, cmp.Or(run.Mode, ModeGeneric), string(head.Commit), shortBranch(head.Branch)
 	run.StartedAt = stamp(e.Now())
 	if run.Run = setup.Name; run.Run == "" {
 		run.Run, err = e.Repo.NewRunName(ctx, head.Commit)
@@ -60,6 +62,7 @@ func (e *Engine) Start(ctx context.Context, setup Setup) (*Session, error) {
 		return nil, err
 	}
 	if err := s.begin(ctx, run); err != nil {
+		s.emitFailure(ctx, err)
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -83,7 +86,7 @@ func (e *Engine) checkNewName(ctx context.Context, name string) error {
 // prepare checks everything that can be checked before a child runs.
 func (s *Session) prepare(ctx context.Context, run *journal.Run, base gitstore.Hash) error {
 	e := s.engine
-	t, err := newTarget(run.Target)
+	t, err := e.targetOf(ctx, base, run)
 	if err != nil {
 		return err
 	}
@@ -94,13 +97,22 @@ func (s *Session) prepare(ctx context.Context, run *journal.Run, base gitstore.H
 	if s.rules, err = rulesOf(*run, t, maps.Clone(s.scope)); err != nil {
 		return err
 	}
-	if run.Guards.InvariantsSHA256, err = e.checkProtected(ctx, base, *run, s.rules); err != nil {
+	s.target = t
+	if run.Mode == ModeSkill {
+		if err := s.prepareSkill(ctx, run, base); err != nil {
+			return err
+		}
+	} else if run.Guards.InvariantsSHA256, err = e.checkProtected(ctx, base, *run, s.rules); err != nil {
 		return err
 	}
 	if s.bars, err = barsOf(*run); err != nil {
 		return err
 	}
-	s.target = t
+	if run.Proposer.Kind == "builtin:tune" {
+		if err := s.checkTunable(ctx, base); err != nil {
+			return err
+		}
+	}
 	s.branch = "refs/heads/forge/" + t.slug + "/" + run.Run
 	if err := e.Repo.CheckFree(s.branch); err != nil {
 		return err
@@ -129,7 +141,9 @@ func (e *Engine) checkScope(ctx context.Context, base gitstore.Hash, t *target, 
 		return nil, fault.New(fault.Usage, "narrow --target, or raise [run] max_scope_files",
 			"--target %q matches %d files of at most %d", t.text, count, max)
 	}
-	t.dir = deepestDir(files)
+	if t.dir == "" {
+		t.dir = deepestDir(files)
+	}
 	return files, nil
 }
 
@@ -183,6 +197,24 @@ func (e *Engine) checkClean(ctx context.Context, t target) error {
 	return fault.New(fault.Refused, "commit them first: forge measures what is committed", "%s uncommitted changes", what)
 }
 
+// checkTunable refuses a scope in which the number search has nothing to
+// search, or whose markers it cannot read (handoff.md R-TUNE-1, R-TUNE-8).
+func (s *Session) checkTunable(ctx context.Context, base gitstore.Hash) error {
+	var files []tune.File
+	for _, file := range s.scopePaths() {
+		data, err := s.engine.Repo.ReadFile(ctx, base, file)
+		if err != nil {
+			return fmt.Errorf("read %q of the scope: %w", file, err)
+		}
+		files = append(files, tune.File{Path: file, Data: data})
+	}
+	_, err := tune.Propose(files, nil)
+	if errors.Is(err, tune.ErrExhausted) {
+		return nil // bounds leave no move; the run says so itself
+	}
+	return err
+}
+
 // begin measures the baseline and writes the run-start commit.
 func (s *Session) begin(ctx context.Context, run journal.Run) error {
 	s.journal = journal.New(run)
@@ -191,7 +223,7 @@ func (s *Session) begin(ctx context.Context, run journal.Run) error {
 		Target: run.Target, Mode: run.Mode, Branch: shortBranch(s.branch), Base: run.Base, Proposer: ProposerText(run.Proposer),
 		MaxExperiments: s.setup.Limits.MaxExperiments,
 	})
-	baseline, r, err := s.measureBaseline(ctx, base, "baseline", "start")
+	baseline, r, err := s.measureStart(ctx, base)
 	if ctx.Err() != nil {
 		return fmt.Errorf("measure the baseline: %w", context.Cause(ctx))
 	}
@@ -214,7 +246,7 @@ func (s *Session) begin(ctx context.Context, run journal.Run) error {
 	}
 	commit, err := s.engine.Repo.Commit(ctx, gitstore.Change{
 		Ref: s.branch, From: base, Parents: []gitstore.Hash{base}, Edits: []gitstore.Edit{gitstore.Put(journal.ConfigPath(run.Run), encoded)},
-		Subject: fold(fmt.Sprintf("run start: baseline %s (%s), frozen configuration", baseline.Median, count(len(baseline.Values), "reading")), subjectBytes),
+		Subject: fold(fmt.Sprintf("run start: baseline %s, frozen configuration", s.baselineText(baseline)), subjectBytes),
 		Body: fmt.Sprintf("Target: %s\nMetric: %s\nProposer: %s\nNoise floor: %s", run.Target, CommandText(run.Metric.Command),
 			ProposerText(run.Proposer), baseline.NoiseFloor),
 		Trailers: []gitstore.Trailer{
@@ -231,6 +263,9 @@ func (s *Session) begin(ctx context.Context, run journal.Run) error {
 
 // warnings are the names of what a person should know before the run goes on.
 func (s *Session) warnings(run journal.Run) (names []string) {
+	if run.Mode == ModeSkill {
+		return nil
+	}
 	if len(run.Guards.InvariantCommand) == 0 {
 		names = append(names, "no_invariant_command")
 	}
@@ -285,6 +320,10 @@ func (s *Session) readBaseline(ctx context.Context, tip gitstore.Hash, j journal
 		record, err := journal.ReadRecord(ctx, s.engine.Repo, tip, j.Config.Run, i+1, j.Lines[i].ID)
 		if err != nil {
 			return err
+		}
+		if _, kept, ok := record.Figures(); ok && j.Config.Mode == ModeSkill {
+			source, baseline = "fresh", countBaseline(kept)
+			break
 		}
 		if record.Rebaseline == nil {
 			return fmt.Errorf("the record of %s/%s is a KEEP without a rebaseline", j.Config.Run, j.Lines[i].ID)

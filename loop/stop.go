@@ -85,6 +85,24 @@ func row(lines []journal.Line, has func(journal.Line) bool) (n int) {
 // Loop runs experiments until a stop rule holds, and ends the run. A run that
 // is interrupted stays open: the error says how to resume it.
 func (s *Session) Loop(ctx context.Context, p Proposer) (RunFinished, error) {
+	finished, err := s.loop(ctx, p)
+	if err != nil {
+		s.emitFailure(ctx, err)
+	}
+	return finished, err
+}
+
+// emitFailure sends the last event of a run that an error or a signal ended.
+func (s *Session) emitFailure(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		s.emit("run_finished", "", s.finished(Interrupted))
+		return
+	}
+	s.emit("error", "", Failed{Kind: fault.KindOf(err).String(), Message: err.Error(), Hint: fault.HintOf(err)})
+}
+
+// loop is Loop without the event that tells of an error.
+func (s *Session) loop(ctx context.Context, p Proposer) (RunFinished, error) {
 	for {
 		reason, err := s.stop()
 		if err == nil && reason == "" {
@@ -98,7 +116,7 @@ func (s *Session) Loop(ctx context.Context, p Proposer) (RunFinished, error) {
 		}
 		if err != nil {
 			_ = s.engine.pointTip(ctx, s.Run(), s.tip) // a copy that may lag; the error below is what matters
-			return RunFinished{}, s.movedAway(err)
+			return RunFinished{}, s.stopped(err)
 		}
 		if reason != "" {
 			finished, err := s.finish(ctx, reason)
@@ -110,14 +128,16 @@ func (s *Session) Loop(ctx context.Context, p Proposer) (RunFinished, error) {
 	}
 }
 
-// movedAway adds to the error of a run branch that somebody else moved where
-// this run's own commits are. Any other error stays as it is.
-func (s *Session) movedAway(err error) error {
-	moved, ok := errors.AsType[*gitstore.MovedError](err)
-	if !ok || moved.Ref != s.branch {
+// stopped adds to an error that ends a run what the reader can type: where the
+// run's own commits are if somebody else moved its branch, else how to go on.
+func (s *Session) stopped(err error) error {
+	hint := "forge run --resume --run " + s.Run()
+	if moved, ok := errors.AsType[*gitstore.MovedError](err); ok && moved.Ref == s.branch {
+		hint = "git log " + tipRef(s.Run()) + " shows what this run wrote"
+	} else if fault.HintOf(err) != "" {
 		return err
 	}
-	return &fault.Error{Kind: fault.Conflict, Msg: err.Error(), Hint: "git log " + tipRef(s.Run()) + " shows what this run wrote", Err: err}
+	return &fault.Error{Kind: fault.KindOf(err), Msg: err.Error(), Hint: hint, Err: err}
 }
 
 // experiment is one round: an open candidate is measured first, else the
@@ -241,10 +261,16 @@ func (s *Session) finished(reason Reason) RunFinished {
 	}
 	if err == nil {
 		first, last := verdict.Number(start), verdict.Number(s.baseline.median)
+		if s.skill != nil { // counts, not readings
+			first, last = *rounded(start), *rounded(s.baseline.median)
+		}
 		f.Start, f.End, f.Delta = &first, &last, rounded(s.improvement(start, s.baseline.median))
 	}
-	if reason.Failed() {
+	switch {
+	case reason.Failed():
 		f.Exit = int(fault.Failed)
+	case reason == Interrupted:
+		f.Exit, f.Report = int(fault.Interrupted), "" // the report comes with the run's end
 	}
 	return f
 }

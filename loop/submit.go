@@ -99,6 +99,9 @@ func seenKey(from, to string) string { return from + " " + to }
 
 // judge measures a committed candidate and decides.
 func (s *Session) judge(ctx context.Context, a *attempt) (VerdictReached, error) {
+	if s.skill != nil {
+		return s.judgeSkill(ctx, a)
+	}
 	message, evidence, err := s.invariantHolds(ctx, a.candidate, a.name)
 	if err != nil {
 		return VerdictReached{}, err

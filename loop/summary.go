@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"forge/gitstore"
 	"forge/loop/journal"
 	"forge/loop/verdict"
 )
@@ -29,7 +30,7 @@ func (s *Session) summary(_ context.Context, reason Reason) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	tie, err := verdict.Decide(verdict.Decimal(start), verdict.Decimal(start), s.effectiveBars())
+	tie, err := verdict.Decide(verdict.Decimal(start), verdict.Decimal(start), s.shownBars())
 	if err != nil {
 		return Summary{}, err
 	}
@@ -47,7 +48,7 @@ func (e *Engine) Summarise(ctx context.Context, r RunRef) (Summary, error) {
 		return Summary{}, err
 	}
 	s := &Session{engine: e, branch: r.Branch, seen: map[string]string{}}
-	if s.target, err = newTarget(j.Config.Target); err != nil {
+	if s.target, err = e.targetOf(ctx, gitstore.Hash(j.Config.Base), &j.Config); err != nil {
 		return Summary{}, err
 	}
 	if s.bars, err = barsOf(j.Config); err != nil {
@@ -57,5 +58,10 @@ func (e *Engine) Summarise(ctx context.Context, r RunRef) (Summary, error) {
 		return Summary{}, fmt.Errorf("read the baseline of run %q: %w", r.Name, err)
 	}
 	s.journal = j
+	if j.Config.Mode == ModeSkill {
+		if err := s.loadSkill(ctx, j.Config, gitstore.Hash(j.Config.Base)); err != nil {
+			return Summary{}, err
+		}
+	}
 	return s.summary(ctx, r.Ended)
 }

@@ -66,11 +66,14 @@ func (env *Env) demoDir(named string) (string, error) {
 	return dir, nil
 }
 
-// demoSettings is the demo's `forge run`, as flags.
-var demoSettings = []struct {
+// demoSetting is one flag of the demo's `forge run`.
+type demoSetting struct {
 	flag, key string
 	values    []string
-}{
+}
+
+// demoSettings are the flags of the run with a metric.
+var demoSettings = []demoSetting{
 	{"--target", "run.target_path", []string{"cache.conf"}},
 	{"--metric", "metric.command", []string{"./metric.sh"}},
 	{"--minimize", "metric.direction", []string{"lower_is_better"}},
@@ -90,22 +93,25 @@ func (env *Env) demo(ctx context.Context, dir string) error {
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"} {
 		delete(inner.Git.Vars, name) // as inside a hook: the demo has its own
 	}
-	env.say("a repository with a program and a metric: %s", dir)
-	finished, base, err := inner.demoRun(ctx)
+	env.say("a repository with a program that has a metric, and skills with evals: %s", dir)
+	generic, base, err := inner.demoRun(ctx, demoSettings, runFlags{})
+	if err != nil {
+		return err
+	}
+	env.say("\nand a skill, measured by queries that should find it or not:")
+	skill, _, err := inner.demoRun(ctx, nil, runFlags{skill: "csv-totals"})
 	if err != nil || env.JSON {
 		return err
 	}
-	branch, run := finished.Branch, strings.TrimPrefix(finished.Land, "forge land ")
-	for _, command := range [][]string{
-		{"log", "--first-parent", "--oneline", base + ".." + branch},
-		{"diff", base, branch, "--", "cache.conf"},
-	} {
-		shown, err := git.run(ctx, command...)
-		if err != nil {
+	for _, shown := range []struct {
+		run   loop.RunFinished
+		paths string
+	}{{generic, "cache.conf"}, {skill, "skills"}} {
+		if err := env.demoShow(ctx, git, shown.run, base, shown.paths); err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "\n$ git %s\n%s", strings.Join(command, " "), shown)
 	}
+	run := strings.TrimPrefix(generic.Land, "forge land ")
 	fmt.Fprintf(env.Stdout, `
 report: %s on branch %s
 look around:
@@ -113,7 +119,23 @@ look around:
   forge report %s
   forge show %s/exp-002
   forge land %s
-`, journal.ReportPath(run), branch, dir, run, run, run)
+`, journal.ReportPath(run), generic.Branch, dir, run, run, run)
+	return nil
+}
+
+// demoShow prints a run's log and what it changed, with the commands that
+// show it.
+func (env *Env) demoShow(ctx context.Context, git demoGit, run loop.RunFinished, base, paths string) error {
+	for _, command := range [][]string{
+		{"log", "--first-parent", "--oneline", base + ".." + run.Branch},
+		{"diff", base, run.Branch, "--", paths},
+	} {
+		shown, err := git.run(ctx, command...)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "\n$ git %s\n%s", strings.Join(command, " "), shown)
+	}
 	return nil
 }
 
@@ -125,9 +147,9 @@ func (env *Env) say(format string, args ...any) {
 }
 
 // demoRun is `forge run` on the demo's repository.
-func (env *Env) demoRun(ctx context.Context) (finished loop.RunFinished, base string, err error) {
+func (env *Env) demoRun(ctx context.Context, settings []demoSetting, f runFlags) (finished loop.RunFinished, base string, err error) {
 	flags := given{values: map[string][]string{}, spelled: map[string]string{}}
-	for _, s := range demoSettings {
+	for _, s := range settings {
 		flags.Set(s.key, s.flag, s.values...)
 	}
 	repo, err := env.openRepo(ctx)
@@ -142,7 +164,10 @@ func (env *Env) demoRun(ctx context.Context) (finished loop.RunFinished, base st
 	if err != nil {
 		return finished, "", err
 	}
-	finished, err = env.runSession(ctx, repo, cfg, runFlags{})
+	if err := env.chooseMode(ctx, repo, cfg, &f); err != nil {
+		return finished, "", err
+	}
+	finished, err = env.runSession(ctx, repo, cfg, f)
 	return finished, head.Commit.Short(), err
 }
 
@@ -170,7 +195,11 @@ func (g demoGit) make(ctx context.Context) error {
 		if strings.HasSuffix(name, ".sh") {
 			mode = 0o755
 		}
-		return os.WriteFile(filepath.Join(g.dir, name), data, mode)
+		file := filepath.Join(g.dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(file, data, mode)
 	})
 	if err != nil {
 		return err

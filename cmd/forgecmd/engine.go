@@ -14,6 +14,7 @@ import (
 	"forge/loop"
 	"forge/loop/journal"
 	morning "forge/loop/report"
+	"forge/loop/runner"
 )
 
 // openRepo opens the repository of -C and prints what it warns about.
@@ -99,12 +100,27 @@ func frozenItems(run journal.Run) []gitstore.TrustItem {
 // engine wires the loop to this process. The closer ends the supervisor of its
 // children.
 func (env *Env) engine(repo *gitstore.Repo, events func(loop.Event)) (*loop.Engine, func() error) {
-	runner := process.NewRunner(env.Self)
+	children := process.NewRunner(env.Self)
+	children.Crash = env.Git.Crash
+	shelf := &runner.Shelf{Repo: repo}
 
 	return &loop.Engine{
-		Repo: repo, Now: env.Now, Execute: runner.Run, Report: morning.Markdown, Version: thisBuild().Version, Events: events,
+		Repo: repo, Now: env.Now, Execute: children.Run, Executor: &runner.Local{Shelf: shelf, Now: env.Now}, Shelf: shelf, Report: morning.Markdown, Version: thisBuild().Version, Events: events,
 		Child: env.childEnvironment(),
-	}, runner.Close
+	}, children.Close
+}
+
+// clearAway brings up what a killed forge left behind: every command that
+// works on a run begins with it. A child of the killed one may still write
+// into its export; then a later sweep takes that.
+func (env *Env) clearAway(ctx context.Context, e *loop.Engine) error {
+	if err := e.SyncTips(ctx); err != nil {
+		return err
+	}
+	if err := e.Repo.SweepExports(ctx); err != nil && ctx.Err() == nil {
+		env.Warn("%v", err)
+	}
+	return nil
 }
 
 // reader is an engine for commands that only read.

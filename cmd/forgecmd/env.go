@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/gitstore"
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 )
 
@@ -57,6 +58,9 @@ func (env *Env) run(ctx context.Context, args []string) error {
 	if err := env.setClock(); err != nil {
 		return err
 	}
+	if err := env.setCrash(); err != nil {
+		return err
+	}
 	switch {
 	case line.completing:
 		return newApp(env, root).RunContext(ctx, args)
@@ -86,6 +90,13 @@ func (env *Env) setClock() error {
 	env.Now = func() time.Time { return fixed }
 	env.Git.Now = env.Now
 	return nil
+}
+
+// setCrash reads the crash points and write failures that tests ask for
+// (gitstore.md section 15; config.md section 4).
+func (env *Env) setCrash() (err error) {
+	env.Git.Crash, err = crash.New(env.Git.Vars, env.Stderr)
+	return err
 }
 
 // Path returns name as a path the process can open: relative ones start at

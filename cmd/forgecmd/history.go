@@ -3,6 +3,7 @@ package forgecmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -146,10 +147,13 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 	if rec.Hypothesis.Text != "" {
 		fmt.Fprintf(out, "hypothesis: %s (%s, %s)\n", visible(rec.Hypothesis.Text), visible(rec.Hypothesis.Category), visible(rec.Hypothesis.MutationType))
 	}
-	if measured && rec.Reading != nil && rec.BaselineReading != nil {
-		fmt.Fprintf(out, "baseline:   %s (%s, noise floor %s, readings %v)\n", rec.BaselineReading.Median, rec.BaselineReading.Source, rec.BaselineReading.NoiseFloor, rec.BaselineReading.Values)
-		fmt.Fprintf(out, "candidate:  %s (readings %v)\n", rec.Reading.Median, rec.Reading.Values)
+	if before, after, ok := rec.Figures(); ok && measured {
+		fmt.Fprintf(out, "baseline:   %s%s\n", before, readingsText(rec.BaselineReading))
+		fmt.Fprintf(out, "candidate:  %s%s\n", after, candidateText(rec.Reading))
 		fmt.Fprintf(out, "formula:    %s\n", facts.Formula)
+		if rec.Reading == nil {
+			fmt.Fprintf(out, "evals:      %s\n", loop.EvalsText(rec))
+		}
 	}
 	if rec.Guard != nil {
 		fmt.Fprintf(out, "guard:      %s: %s\n", rec.Guard.Name, visible(rec.Guard.Message))
@@ -162,11 +166,37 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 	if rec.Decision.Candidate != "" {
 		fmt.Fprintf(out, "commit:     %s at refs/forge/runs/%s/%s\n", short(rec.Decision.Candidate), rec.Run, rec.Experiment)
 	}
-	for _, e := range rec.Decision.Evidence {
-		fmt.Fprintf(out, "evidence:   %s  sha256 %s\n", e.Path, short(e.SHA256))
-	}
+	printEvidence(out, rec.Decision.Evidence)
 	if rec.Mutation != nil && rec.Mutation.Diff != "" {
 		fmt.Fprintf(out, "\n%s", visibleLines(rec.Mutation.Diff))
+	}
+}
+
+// readingsText is where a stored baseline comes from; "" in skill mode, where
+// both sides are measured each time.
+func readingsText(side *journal.StoredSide) string {
+	if side == nil {
+		return " on val"
+	}
+	return fmt.Sprintf(" (%s, noise floor %s, readings %v)", side.Source, side.NoiseFloor, side.Values)
+}
+
+func candidateText(side *journal.MeasuredSide) string {
+	if side == nil {
+		return " on val"
+	}
+	return fmt.Sprintf(" (readings %v)", side.Values)
+}
+
+// evidenceShown is how many raw outputs show lists one by one.
+const evidenceShown = 8
+
+func printEvidence(out io.Writer, evidence []journal.Evidence) {
+	for _, e := range evidence[:min(len(evidence), evidenceShown)] {
+		fmt.Fprintf(out, "evidence:   %s  sha256 %s\n", e.Path, short(e.SHA256))
+	}
+	if more := len(evidence) - evidenceShown; more > 0 {
+		fmt.Fprintf(out, "evidence:   and %d more; --json lists all\n", more)
 	}
 }
 
@@ -174,11 +204,8 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 func visibleLines(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		body, end := strings.CutSuffix(line, "\n")
-		lines[i] = visible(body)
-		if end {
-			lines[i] += "\n"
-		}
+		body := strings.TrimRight(line, "\r\n") // a CR before the line's end moves nothing
+		lines[i] = visible(body) + line[len(body):]
 	}
 	return strings.Join(lines, "")
 }

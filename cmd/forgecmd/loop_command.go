@@ -32,6 +32,9 @@ func loopCommand(env *Env) *cli.Command {
 			resolutionCommand(env),
 			noiseFloorCommand(env),
 			metricCommand(env),
+			splitCommand(env),
+			scoreCommand(env),
+			compareCommand(env),
 		},
 	}
 }

@@ -26,6 +26,11 @@ type runFlags struct {
 	resume    bool
 	exitCode  bool
 	noProtect bool
+
+	skill          string // SKILL, as typed
+	skillMode      bool   // set by chooseMode
+	force          bool
+	ignoreUngraded bool
 }
 
 // runKeys maps flags of `forge run` to the keys they set (config.md section 3).
@@ -35,20 +40,21 @@ func runKeys() map[string]string {
 		"time-budget": "run.time_budget_minutes", "relative": "run.relative", "noise-repeats": "run.noise_repeats",
 		"metric": "metric.command", "metric-name": "metric.name", "direction": "metric.direction",
 		"metric-repeats": "metric.repeats", "protect": "metric.protected_paths", "invariant": "metric.invariant_command",
-		"pass-env": "metric.pass_env",
+		"pass-env": "metric.pass_env", "runner": "runner.kind", "parallel": "run.parallel",
 	}
 }
 
-// runCommand is `forge run` in generic mode: any file with a metric.
+// runCommand is `forge run`: a skill with its evals, or any file with a metric.
 func runCommand(env *Env) *cli.Command {
 	var f runFlags
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "improve a target by experiment; writes only the run's own branch",
-		UsageText: "--target GLOB --metric CMD --protect PATH",
+		ArgsUsage: "[SKILL]",
 		Category:  groupImprove,
 		Description: about{
-			Text: "Each experiment changes one thing, measures it in a private copy and ends with one commit on\n" +
+			Text: "A skill is measured by its evals; --target and --metric measure any file by a number.\n" +
+				"Each experiment changes one thing, measures it in a private copy and ends with one commit on\n" +
 				"refs/heads/forge/<target>/<run>: a merge for KEEP, a commit that only logs for everything else.\n" +
 				"Your working tree, index and branches stay as they are; `forge land` brings what was kept.\n" +
 				"Hooks of yours do not run for these commits.\n\n" +
@@ -68,9 +74,11 @@ func runCommand(env *Env) *cli.Command {
 			&cli.BoolFlag{Name: "exit-code", Destination: &f.exitCode, Usage: "exit 0 if something was kept and 5 if nothing was"},
 		),
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH",
-					"forge run takes no argument; a target is named with --target, got %q", c.Args().First())
+			if err := wantArgs(c, 0, 1); err != nil {
+				return err
+			}
+			if f.skill = c.Args().First(); f.skill != "" && (c.IsSet("target") || c.IsSet("metric")) {
+				return fault.New(fault.Usage, "leave one of them out", "a SKILL is measured by its evals; --target and --metric are for other files")
 			}
 			return resumable(c.Context, env.runLoop(c.Context, c, f), f)
 		},
@@ -109,6 +117,10 @@ func runCommandFlags(f *runFlags) []cli.Flag {
 		&cli.IntFlag{Name: "max-experiments", Usage: "stop after `N` experiments; default 10"},
 		&cli.StringFlag{Name: "time-budget", Usage: "stop after `TIME`: minutes, or 1h30m; 0 is none; default 120"},
 		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant and the proposer; repeatable"},
+		&cli.StringFlag{Name: "runner", Usage: "`WHO` answers the evals of a skill: lexical, the default for trigger queries"},
+		&cli.IntFlag{Name: "parallel", Usage: "measure `N` evals at once; default 4"},
+		&cli.BoolFlag{Name: "force", Destination: &f.force, Usage: "accept fewer evals than min_evals; it is recorded"},
+		&cli.BoolFlag{Name: "ignore-ungraded", Destination: &f.ignoreUngraded, Usage: "leave out checks that forge cannot grade, on both sides"},
 		configFlag(&f.named),
 	}
 }
@@ -149,6 +161,9 @@ func (env *Env) runLoop(ctx context.Context, c *cli.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := env.chooseMode(ctx, repo, cfg, &f); err != nil {
+		return err
+	}
 	finished, err := env.runSession(ctx, repo, cfg, f)
 	if err != nil {
 		return err
@@ -165,7 +180,7 @@ func (env *Env) runSession(ctx context.Context, repo *gitstore.Repo, cfg *config
 	view := &runView{env: env}
 	engine, closeRunner := env.engine(repo, view.event)
 	defer func() { err = errors.Join(err, closeRunner()) }()
-	if err := errors.Join(engine.SyncTips(ctx), repo.SweepExports(ctx)); err != nil {
+	if err := env.clearAway(ctx, engine); err != nil {
 		return finished, err
 	}
 	session, err := env.session(ctx, engine, cfg, f)
@@ -198,7 +213,6 @@ func exitOf(f loop.RunFinished, exitCode bool) error {
 
 // session starts a run or goes on with one.
 func (env *Env) session(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags) (*loop.Session, error) {
-	limits := limitsOf(cfg)
 	open, err := env.toResume(ctx, e, cfg, f)
 	if err != nil {
 		return nil, err
@@ -208,24 +222,13 @@ func (env *Env) session(ctx context.Context, e *loop.Engine, cfg *config.Config,
 		if err != nil {
 			return nil, err
 		}
-		// The person typed or trusted these commands just now, so this clone may
-		// resume with them: noted before there is a run, or a kill between the
-		// two would leave one that nobody trusts.
-		setup.Confirm = func(ctx context.Context, run journal.Run) error { return e.Repo.Trust(ctx, frozenItems(run)) }
-		return e.Start(ctx, setup)
+		return env.begin(ctx, e, setup)
 	}
 	changed := changedInputs(open.Config, cfg, f)
 	if len(changed) > 0 && (f.resume || env.Terminal || f.name != "") {
-		return nil, fault.New(fault.Usage, "leave it as the run froze it, or start a new run with --run NAME", "%s of run %s is frozen: %s", changed[0].key, open.Name, changed[0].text)
+		return nil, frozenError(open.Name, changed[0])
 	}
-	if err := env.checkFrozenTrust(e.Repo, open.Config, cfg); err != nil {
-		return nil, err
-	}
-	passEnv, err := env.frozenPassEnv(open.Config, cfg)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.Resume(ctx, *open, loop.Setup{Limits: limits, PassEnv: passEnv, RejectedLimit: cfg.Run.RejectedLimit})
+	s, err := env.open(ctx, e, cfg, *open)
 	if err != nil || len(changed) == 0 {
 		return s, err
 	}
@@ -236,6 +239,40 @@ func (env *Env) session(ctx context.Context, e *loop.Engine, cfg *config.Config,
 		return nil, err
 	}
 	return env.session(ctx, e, cfg, f)
+}
+
+// begin starts a run.
+func (env *Env) begin(ctx context.Context, e *loop.Engine, setup loop.Setup) (*loop.Session, error) {
+	// The person typed or trusted these commands just now, so this clone may
+	// resume with them: noted before there is a run, or a kill between the two
+	// would leave one that nobody trusts.
+	setup.Confirm = func(ctx context.Context, run journal.Run) error { return e.Repo.Trust(ctx, frozenItems(run)) }
+	return e.Start(ctx, setup)
+}
+
+// resume goes on with a run in person: a frozen input that changed is refused
+// (gitstore.md R-RUN-12).
+func (env *Env) resume(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags, r loop.RunRef) (*loop.Session, error) {
+	if changed := changedInputs(r.Config, cfg, f); len(changed) > 0 {
+		return nil, frozenError(r.Name, changed[0])
+	}
+	return env.open(ctx, e, cfg, r)
+}
+
+// open goes on with a run whose commands this clone may run.
+func (env *Env) open(ctx context.Context, e *loop.Engine, cfg *config.Config, r loop.RunRef) (*loop.Session, error) {
+	if err := env.checkFrozenTrust(e.Repo, r.Config, cfg); err != nil {
+		return nil, err
+	}
+	passEnv, err := env.frozenPassEnv(r.Config, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e.Resume(ctx, r, loop.Setup{Limits: limitsOf(cfg), PassEnv: passEnv, Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit})
+}
+
+func frozenError(run string, c changedInput) error {
+	return fault.New(fault.Usage, "leave it as the run froze it, or start a new run with --run NAME", "%s of run %s is frozen: %s", c.key, run, c.text)
 }
 
 // toResume is the run to go on with, or nil for a new one.
@@ -293,11 +330,9 @@ func limitsOf(cfg *config.Config) loop.Limits {
 // setup is a new run as the person asked for it.
 func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setup, error) {
 	switch {
-	case cfg.Run.Mode == "skill":
-		return loop.Setup{}, fault.New(fault.Usage, "--target GLOB --metric CMD measure any file", "skill mode is not part of this version of forge")
 	case cfg.Run.TargetPath == "":
-		return loop.Setup{}, fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH", "no target: name one with --target, or as [run] target_path")
-	case cfg.Metric.Command.IsZero():
+		return loop.Setup{}, fault.New(fault.Usage, "forge run SKILL, or forge run --target GLOB --metric CMD --protect PATH", "no target: name a skill, or a file with --target, or [run] target_path")
+	case cfg.Metric.Command.IsZero() && !f.skillMode:
 		return loop.Setup{}, fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH", "no metric: name one with --metric, or as [metric] command")
 	case len(cfg.Run.Sandbox.Prefix) > 0:
 		return loop.Setup{}, fault.New(fault.Usage, "leave run.sandbox out", "a sandbox is not part of this version of forge: children would not be contained")
@@ -307,26 +342,34 @@ func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setu
 	if err := checkTrust(e.Repo, cfg); err != nil {
 		return loop.Setup{}, err
 	}
-	kind, command, err := proposerOf(cfg)
+	kind, command, err := proposerOf(cfg, f.skillMode)
 	if err != nil {
 		return loop.Setup{}, err
 	}
+	freeze := frozen(cfg, f, journal.Proposer{Kind: kind, Command: command, TimeoutSeconds: int(cfg.Proposer.Timeout.Seconds()), Fingerprint: "forge " + e.Version})
+	if f.skillMode {
+		if freeze, err = freezeSkill(freeze, cfg, f); err != nil {
+			return loop.Setup{}, err
+		}
+	}
 	passed := slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)
 	return loop.Setup{
-		Frozen: frozen(cfg, f, journal.Proposer{Kind: kind, Command: command, TimeoutSeconds: int(cfg.Proposer.Timeout.Seconds()), Fingerprint: "forge " + e.Version}),
-		Name:   f.name, Limits: limitsOf(cfg), PassEnv: env.passEnv(slices.Compact(passed)), RejectedLimit: cfg.Run.RejectedLimit,
+		Frozen: freeze, Name: f.name, Limits: limitsOf(cfg), PassEnv: env.passEnv(slices.Compact(passed)),
+		Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit,
 	}, nil
 }
 
 // proposerOf says who proposes (handoff.md R-PROP-1).
-func proposerOf(cfg *config.Config) (kind string, command []string, err error) {
+func proposerOf(cfg *config.Config, skillMode bool) (kind string, command []string, err error) {
 	switch name := cfg.Run.Proposer; {
-	case name == "" || name == "builtin:tune":
-		return "builtin:tune", nil, nil
+	case skillMode && (name == "" || name == discoverName):
+		return discoverName, nil, nil
+	case !skillMode && (name == "" || name == tuneName):
+		return tuneName, nil, nil
 	case strings.HasPrefix(name, "command:"):
 		return "command", process.Shell(strings.TrimPrefix(name, "command:")), nil
 	default:
-		return "", nil, fault.New(fault.Usage, "--proposer builtin:tune, or --proposer command:CMD", "the proposer %q is not part of this version of forge", name)
+		return "", nil, fault.New(fault.Usage, "builtin:tune is for files with a metric, builtin:discover for skills, command:CMD for both", "the proposer %q cannot be used here", name)
 	}
 }
 
@@ -378,17 +421,27 @@ type closingProposer interface {
 	Close() error
 }
 
-// tune has nothing to close.
-type tune struct{ *proposer.Tune }
+// builtin is a proposer that has nothing to close.
+type builtin struct{ loop.Proposer }
 
-func (tune) Close() error { return nil }
+func (builtin) Close() error { return nil }
+
+// The built-in proposers by the name a person types.
+const (
+	tuneName     = "builtin:tune"
+	discoverName = "builtin:discover"
+)
 
 // proposer makes the frozen proposer of a run.
 func (env *Env) proposer(e *loop.Engine, s *loop.Session) (closingProposer, error) {
 	who := s.Config().Proposer
 	switch who.Kind {
-	case "builtin:tune":
-		return tune{&proposer.Tune{}}, nil
+	case tuneName:
+		return builtin{&proposer.Tune{}}, nil
+	case discoverName:
+		return builtin{proposer.Discover{}}, nil
+	case byHand:
+		return nil, fault.New(fault.Usage, "forge next --run "+s.Run()+" gives the brief, forge submit takes the answer", "run %s has no proposer of its own: it waits for forge submit", s.Run())
 	case "command":
 		return &proposer.Command{
 			Argv: who.Command, Timeout: seconds(who.TimeoutSeconds), Run: s.Run(), NewExport: e.Repo.NewExport, Execute: e.Execute,

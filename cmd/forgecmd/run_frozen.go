@@ -21,10 +21,14 @@ type changedInput struct{ key, text string }
 // of it from the run (gitstore.md R-RUN-12).
 func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInput {
 	now := frozen(cfg, f, run.Proposer)
+	if run.Mode == loop.ModeSkill {
+		now.Thresholds.Resolution = cfg.Value("run.resolution")
+	}
 	if target, err := gitstore.CleanTarget(now.Target); err == nil {
 		now.Target = target
 	}
-	kind, command, err := proposerOf(cfg)
+	skillMode := run.Mode == loop.ModeSkill
+	kind, command, err := proposerOf(cfg, skillMode)
 	if err == nil && cfg.IsSet("run.proposer") {
 		now.Proposer.Kind, now.Proposer.Command = kind, command
 	}
@@ -56,6 +60,9 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 		{"run.proposer", func(r journal.Run) any { return loop.ProposerText(r.Proposer) }},
 		{"metric.pass_env", func(r journal.Run) any { return r.PassEnv }},
 	} {
+		if skillMode && generic(c.key) {
+			continue // the keys of a metric say nothing about a skill
+		}
 		if was, is := c.of(run), c.of(now); cfg.IsSet(c.key) && fmt.Sprint(was) != fmt.Sprint(is) {
 			changed = append(changed, changedInput{c.key, fmt.Sprintf("it was %q and is now %q", typed(was), typed(is))})
 		}
@@ -70,6 +77,11 @@ func typed(value any) string {
 		return loop.CommandText(list)
 	}
 	return fmt.Sprint(value)
+}
+
+// generic reports the keys that only a run with a metric reads.
+func generic(key string) bool {
+	return strings.HasPrefix(key, "metric.") || key == "run.relative" || key == "run.noise_repeats"
 }
 
 // checkFrozenTrust refuses to run commands of a run that this clone neither

@@ -37,12 +37,15 @@ func Plain(ctx context.Context, c Command) (Result, error) {
 	if err := check(ctx, c); err != nil {
 		return Result{}, err
 	}
+	c.Crash.Pass("before child " + c.name())
 	p, err := start(c, slices.Concat(c.Prefix, c.Argv), nil)
 	if err != nil {
 		return Result{}, err
 	}
+	c.Crash.Pass("child started " + c.name())
 	result, err := p.wait(ctx, c)
 	p.collect(&result)
+	c.Crash.Pass("child ended " + c.name())
 	return result, err
 }
 

@@ -20,8 +20,11 @@ package process
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"forge/gitstore/crash"
 )
 
 const (
@@ -56,7 +59,14 @@ type Command struct {
 	// Prefix is the argv prefix of a sandbox, put before Argv
 	// (gitstore.md R-PROC-3).
 	Prefix []string
+
+	// Crash is passed before and after the child's start and end; nil, but in
+	// tests (gitstore.md section 15). A [Runner] puts its own here.
+	Crash *crash.Points
 }
+
+// name is what the child is called in the list of crash points.
+func (c Command) name() string { return filepath.Base(c.Argv[0]) }
 
 // Result is what became of a child.
 type Result struct {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"forge/gitstore/crash"
 )
 
 // SuperviseCommand is the hidden command of forge's binary whose body is
@@ -38,6 +40,10 @@ const gate = `read -r _ <&3 || exit 125; exec 3<&-; exec "$@"`
 type Runner struct {
 	self string
 
+	// Crash is passed before and after a child's start and end; nil, but in
+	// tests (gitstore.md section 15). Set it before the first Run.
+	Crash *crash.Points
+
 	mu         sync.Mutex
 	supervisor *supervisor
 	running    map[int][]string // group id to the marks its descendants carry
@@ -60,13 +66,19 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	if err := check(ctx, c); err != nil {
 		return Result{}, err
 	}
+	if c.Crash == nil {
+		c.Crash = r.Crash
+	}
+	c.Crash.Pass("before child " + c.name())
 	p, err := r.start(c)
 	if err != nil {
 		return Result{}, err
 	}
+	c.Crash.Pass("child started " + c.name())
 	result, err := p.wait(ctx, c)
 	result.LeftBehind += r.finish(p.group)
 	p.collect(&result)
+	c.Crash.Pass("child ended " + c.name())
 	return result, err
 }
 
@@ -109,6 +121,7 @@ func (r *Runner) start(c Command) (*child, error) {
 		p.close()
 		return nil, fmt.Errorf("start %q: %w", c.Argv[0], err)
 	}
+	c.Crash.Pass("child at the gate " + c.name())
 	open.WriteString("\n") // cannot fail while we hold the other end too
 	p.started = time.Now()
 	return p, nil

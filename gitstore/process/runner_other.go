@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 
+	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 )
 
@@ -14,7 +15,9 @@ import (
 const SuperviseCommand = "supervise-children"
 
 // Runner runs nothing here (gitstore.md R-WIN-1).
-type Runner struct{}
+type Runner struct {
+	Crash *crash.Points // as on other systems, and of no effect
+}
 
 // NewRunner returns a Runner that refuses to run.
 func NewRunner(string) *Runner { return &Runner{} }

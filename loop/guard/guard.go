@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math/big"
 	"path"
+	"slices"
 	"strings"
 
 	"forge/gitstore"
@@ -37,6 +38,7 @@ type Sizes map[string]int64
 // Rules are what a run's candidates are held to; frozen at its start.
 type Rules struct {
 	Target        gitstore.Glob
+	Reserved      []gitstore.Glob // files of the target that no candidate may change: evals, PURPOSE.md, knowledge
 	Protected     []gitstore.Glob
 	MinScopeRatio *big.Rat // 0 to 1
 	Start         Sizes    // the scope when the run began
@@ -113,11 +115,12 @@ func leaves(file, target string) bool {
 	return clean == ".." || strings.HasPrefix(clean, "../") || path.Dir(file) == "." && clean == ".git"
 }
 
-// reserved refuses forge's own files, whatever the scope says (A03).
-func reserved(c Candidate, _ Rules) *Violation {
+// reserved refuses forge's own files, whatever the scope says (A03), and what
+// measures a skill (A04).
+func reserved(c Candidate, r Rules) *Violation {
 	return invalid("reserved", "%s belongs to forge; no candidate may change it", offending(c, func(f gitstore.FileChange) bool {
 		top, _, _ := strings.Cut(f.Path, "/")
-		return strings.EqualFold(top, ".forge")
+		return strings.EqualFold(top, ".forge") || matchesAny(r.Reserved, f.Path)
 	}))
 }
 
@@ -133,13 +136,10 @@ func protected(c Candidate, r Rules) *Violation {
 }
 
 // IsProtected says whether a path is protected.
-func (r Rules) IsProtected(file string) bool {
-	for _, g := range r.Protected {
-		if g.Match(file) {
-			return true
-		}
-	}
-	return false
+func (r Rules) IsProtected(file string) bool { return matchesAny(r.Protected, file) }
+
+func matchesAny(globs []gitstore.Glob, file string) bool {
+	return slices.ContainsFunc(globs, func(g gitstore.Glob) bool { return g.Match(file) })
 }
 
 // noOp finds the same tree (G2, A12): every byte, mode and line ending counts.

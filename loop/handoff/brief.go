@@ -44,9 +44,9 @@ type Brief struct {
 	Last       []Past     `json:"last"`
 	Rejected   []Past     `json:"rejected"`
 	NearMisses []Past     `json:"near_misses"`
-	Failures   []any      `json:"failures"`
+	Failures   []Failure  `json:"failures"`
 	Successes  []any      `json:"successes"`
-	Library    []any      `json:"library"`
+	Library    []Skill    `json:"library"`
 	Tried      []Tried    `json:"tried"`
 	Readings   *Readings  `json:"readings"`
 	Patterns   []any      `json:"patterns"`
@@ -164,6 +164,30 @@ type Past struct {
 	Hypothesis   string       `json:"hypothesis"`
 	DiffExcerpt  string       `json:"diff_excerpt,omitempty"`
 	Run          string       `json:"run,omitempty"`
+}
+
+// Failure is one eval of the train split that the tip fails.
+type Failure struct {
+	Eval       string        `json:"eval"`
+	Prompt     string        `json:"prompt"`
+	Failed     []FailedCheck `json:"failed"`
+	Output     *string       `json:"output"`
+	Transcript *string       `json:"transcript"`
+	ClaimsRead []string      `json:"claims_read"`
+}
+
+// FailedCheck is one assertion that failed, with what was seen.
+type FailedCheck struct {
+	ID       string `json:"id"`
+	Text     string `json:"text"`
+	Evidence string `json:"evidence"`
+}
+
+// Skill is one entry of the library the target competes with.
+type Skill struct {
+	Path        string `json:"path"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
 // Tried is one experiment of this run as built-in proposers replay it.

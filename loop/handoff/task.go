@@ -35,8 +35,17 @@ type Task struct {
 	Scope []string
 	// Environment is what every child of this run is given.
 	Environment []string
+	// Train are the queries of the train split, failing or not; nil where the
+	// evals are no queries. Nothing of val and test is ever in a task.
+	Train []Query
 	// Tip is the commit the answer is applied to.
 	Tip string
+}
+
+// Query is one trigger eval of the train split.
+type Query struct {
+	Text          string
+	ShouldTrigger bool
 }
 
 // FromRoot is a path of the brief, relative to the target, as a path from the

@@ -17,28 +17,45 @@ const RunSchema = "forge.run/1"
 // goes on (DECISIONS M10). It is written once, in the run-start commit; limits
 // that say when to stop are not in it (config.md R-CFG-7).
 type Run struct {
-	Schema     string     `json:"schema"`
-	Run        string     `json:"run"`
-	Mode       string     `json:"mode"`
-	Target     string     `json:"target"`
-	Slug       string     `json:"slug"`
-	Skill      *string    `json:"skill"`
-	Base       string     `json:"base"`
-	BaseBranch string     `json:"base_branch"` // "" when HEAD was detached
-	StartedAt  string     `json:"started_at"`
-	Metric     Metric     `json:"metric"`
-	Guards     Guards     `json:"guards"`
-	Thresholds Thresholds `json:"thresholds"`
-	Proposer   Proposer   `json:"proposer"`
-	Model      *string    `json:"model"`
-	Prompts    struct{}   `json:"prompts"`
-	Runner     *string    `json:"runner"`
-	Split      *string    `json:"split"`
-	Ungraded   []string   `json:"ungraded"`
-	Sandbox    string     `json:"sandbox"`
-	PassEnv    []string   `json:"pass_env"` // names only; values are never recorded
-	Baseline   Baseline   `json:"baseline"`
-	Doctor     Doctor     `json:"doctor"`
+	Schema     string          `json:"schema"`
+	Run        string          `json:"run"`
+	Mode       string          `json:"mode"`
+	Target     string          `json:"target"`
+	Slug       string          `json:"slug"`
+	Skill      *string         `json:"skill"`
+	Base       string          `json:"base"`
+	BaseBranch string          `json:"base_branch"` // "" when HEAD was detached
+	StartedAt  string          `json:"started_at"`
+	Metric     Metric          `json:"metric"`
+	Guards     Guards          `json:"guards"`
+	Thresholds Thresholds      `json:"thresholds"`
+	Proposer   Proposer        `json:"proposer"`
+	Model      *string         `json:"model"`
+	Prompts    struct{}        `json:"prompts"`
+	Runner     json.RawMessage `json:"runner"` // of skill mode, as package runner writes it; null otherwise
+	Split      *Split          `json:"split"`  // of skill mode; null otherwise
+	Ungraded   []string        `json:"ungraded"`
+	Sandbox    string          `json:"sandbox"`
+	PassEnv    []string        `json:"pass_env"` // names only; values are never recorded
+	Baseline   Baseline        `json:"baseline"`
+	Doctor     Doctor          `json:"doctor"`
+}
+
+// Split is how the evals of a skill are divided, frozen by hash: no id and no
+// text of an eval stands here.
+type Split struct {
+	Seed        string `json:"seed"`
+	Ratio       string `json:"ratio"` // train/val/test
+	MinEvals    int    `json:"min_evals"`
+	MinForTest  int    `json:"min_evals_for_test"`
+	Force       bool   `json:"force"`           // fewer evals than that were accepted
+	Ignore      bool   `json:"ignore_ungraded"` // checks that cannot be graded are left out
+	Train       int    `json:"train"`
+	Val         int    `json:"val"`
+	Test        int    `json:"test"`
+	EvalsSHA256 string `json:"evals_sha256"`
+	ValSHA256   string `json:"val_sha256"`
+	TestSHA256  string `json:"test_sha256"`
 }
 
 // Metric is how the number is measured. Command and WorseCommand are argument

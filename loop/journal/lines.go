@@ -14,36 +14,36 @@ import (
 // beside the contract's fields so that a duplicate is found without opening a
 // record. Fields are in alphabetical order, as they are stored.
 type Line struct {
-	BaseTree         string       `json:"base_tree,omitempty"`
-	BaselineSource   string       `json:"baseline_source,omitempty"`
-	BindingThreshold string       `json:"binding_threshold,omitempty"`
-	Category         string       `json:"category"`
-	Changes          []Change     `json:"changes"`
-	CompositeScore   *json.Number `json:"composite_score"`
-	Confidence       *string      `json:"confidence"`
-	CostUSD          string       `json:"cost_usd"`
-	Counts           *struct{}    `json:"counts"`
-	Crash            bool         `json:"crash"`
-	Decision         string       `json:"decision"`
-	Delta            *json.Number `json:"delta"`
-	DeltaExact       string       `json:"delta_exact,omitempty"`
-	DurationS        float64      `json:"duration_s"`
-	Guard            string       `json:"guard,omitempty"`
-	Hypothesis       string       `json:"hypothesis"`
-	ID               string       `json:"id"`
-	MutationType     string       `json:"mutation_type"`
-	NearMiss         bool         `json:"near_miss"`
-	Override         *struct{}    `json:"override"`
-	Parent           string       `json:"parent"`
-	Reason           string       `json:"reason,omitempty"`
-	Run              string       `json:"run"`
-	ScoreAfter       *json.Number `json:"score_after"`
-	ScoreBefore      *json.Number `json:"score_before"`
-	Section          string       `json:"section,omitempty"`
-	Threshold        *json.Number `json:"threshold"`
-	Timestamp        string       `json:"timestamp"`
-	Tree             string       `json:"tree,omitempty"`
-	Version          *string      `json:"version"`
+	BaseTree         string          `json:"base_tree,omitempty"`
+	BaselineSource   string          `json:"baseline_source,omitempty"`
+	BindingThreshold string          `json:"binding_threshold,omitempty"`
+	Category         string          `json:"category"`
+	Changes          []Change        `json:"changes"`
+	CompositeScore   *json.Number    `json:"composite_score"`
+	Confidence       *string         `json:"confidence"`
+	CostUSD          string          `json:"cost_usd"`
+	Counts           json.RawMessage `json:"counts"`
+	Crash            bool            `json:"crash"`
+	Decision         string          `json:"decision"`
+	Delta            *json.Number    `json:"delta"`
+	DeltaExact       string          `json:"delta_exact,omitempty"`
+	DurationS        float64         `json:"duration_s"`
+	Guard            string          `json:"guard,omitempty"`
+	Hypothesis       string          `json:"hypothesis"`
+	ID               string          `json:"id"`
+	MutationType     string          `json:"mutation_type"`
+	NearMiss         bool            `json:"near_miss"`
+	Override         *struct{}       `json:"override"`
+	Parent           string          `json:"parent"`
+	Reason           string          `json:"reason,omitempty"`
+	Run              string          `json:"run"`
+	ScoreAfter       *json.Number    `json:"score_after"`
+	ScoreBefore      *json.Number    `json:"score_before"`
+	Section          string          `json:"section,omitempty"`
+	Threshold        *json.Number    `json:"threshold"`
+	Timestamp        string          `json:"timestamp"`
+	Tree             string          `json:"tree,omitempty"`
+	Version          *string         `json:"version"`
 }
 
 // rejected is one line of the rejected buffer (R-REJ-1).
@@ -89,8 +89,10 @@ func lineOf(r Record, parent string) Line {
 	if facts, measured := r.Decision.Facts(); measured {
 		l.NearMiss, l.Delta, l.DeltaExact = facts.NearMiss, &facts.Delta, facts.DeltaExact
 		l.Threshold, l.BindingThreshold = &facts.Threshold, facts.BindingThreshold
-		l.ScoreBefore, l.ScoreAfter = number(r.BaselineReading.Median), number(r.Reading.Median)
-		l.CompositeScore = l.ScoreAfter
+		if before, after, ok := r.Figures(); ok {
+			l.ScoreBefore, l.ScoreAfter = number(before), number(after)
+		}
+		l.CompositeScore, l.Counts = l.ScoreAfter, facts.Counts
 	}
 	return l
 }

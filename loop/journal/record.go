@@ -14,19 +14,21 @@ const RecordSchema = "forge.record/1"
 // its verdict's commit and never changed (R-REC-1). Parts that do not exist
 // are left out.
 type Record struct {
-	Schema          string        `json:"schema"`
-	Run             string        `json:"run"`
-	Experiment      string        `json:"experiment"`
-	Hypothesis      Hypothesis    `json:"hypothesis"`
-	Mutation        *Mutation     `json:"mutation,omitempty"`
-	BaselineReading *StoredSide   `json:"baseline_reading,omitempty"`
-	Reading         *MeasuredSide `json:"reading,omitempty"`
-	Guard           *Guard        `json:"guard"`
-	Decision        Decision      `json:"decision"`
-	Rebaseline      *Baseline     `json:"rebaseline,omitempty"`
-	Order           string        `json:"order,omitempty"`
-	Timing          Timing        `json:"timing"`
-	CostUSD         string        `json:"cost_usd"`
+	Schema            string          `json:"schema"`
+	Run               string          `json:"run"`
+	Experiment        string          `json:"experiment"`
+	Hypothesis        Hypothesis      `json:"hypothesis"`
+	Mutation          *Mutation       `json:"mutation,omitempty"`
+	BaselineReading   *StoredSide     `json:"baseline_reading,omitempty"`
+	Reading           *MeasuredSide   `json:"reading,omitempty"`
+	ScoreWithMutation json.RawMessage `json:"score_with_mutation,omitempty"`
+	ScoreBaseline     json.RawMessage `json:"score_baseline,omitempty"`
+	Guard             *Guard          `json:"guard"`
+	Decision          Decision        `json:"decision"`
+	Rebaseline        *Baseline       `json:"rebaseline,omitempty"`
+	Order             string          `json:"order,omitempty"`
+	Timing            Timing          `json:"timing"`
+	CostUSD           string          `json:"cost_usd"`
 }
 
 // Hypothesis is why the change was tried.
@@ -218,6 +220,10 @@ type Facts struct {
 	ThresholdExact   string      `json:"threshold_exact"`
 	BindingThreshold string      `json:"binding_threshold"`
 	Formula          string      `json:"formula"`
+	Relative         bool        `json:"relative"`
+	RelativeFallback bool        `json:"relative_fallback"`
+
+	Counts json.RawMessage `json:"counts"` // null without counts
 }
 
 // Facts returns the verdict's figures; ok is false for what was not measured.
@@ -226,6 +232,21 @@ func (d Decision) Facts() (facts Facts, ok bool) {
 		return Facts{}, false
 	}
 	return facts, true
+}
+
+// Figures are the two sides of a measured experiment as exact text: medians of
+// a metric, or counts of evals. ok is false for what was not measured.
+func (r Record) Figures() (baseline, candidate string, ok bool) {
+	if r.BaselineReading != nil && r.Reading != nil {
+		return r.BaselineReading.Median, r.Reading.Median, true
+	}
+	var before, after struct {
+		Exact string `json:"composite_exact"`
+	}
+	if r.ScoreBaseline == nil || json.Unmarshal(r.ScoreBaseline, &before) != nil || json.Unmarshal(r.ScoreWithMutation, &after) != nil {
+		return "", "", false
+	}
+	return before.Exact, after.Exact, before.Exact != "" && after.Exact != ""
 }
 
 // Encode writes the document as it is committed.

@@ -44,6 +44,10 @@ func head(b *strings.Builder, s loop.Summary) {
 	fmt.Fprintf(b, "| start | best | gain | experiments | kept | crashes | seconds |\n|--:|--:|--:|--:|--:|--:|--:|\n")
 	fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %d | %s |\n\n", s.Run.Baseline.Median, s.Baseline.Median, gain(s),
 		len(s.Lines), len(kept(s)), number(s, func(l journal.Line) bool { return l.Crash }), seconds(s))
+	if s.Run.Mode == loop.ModeSkill {
+		fmt.Fprintf(b, "Measured by %d evals of val (train %d, test %d). Proposer: %s.\n\n", s.Run.Split.Val, s.Run.Split.Train, s.Run.Split.Test, code(loop.ProposerText(s.Run.Proposer)))
+		return
+	}
 	direction := "higher is better"
 	if s.Run.Metric.Direction == string(verdict.LowerIsBetter) {
 		direction = "lower is better"
@@ -73,7 +77,15 @@ func counts(b *strings.Builder, s loop.Summary) {
 	}
 	t := s.Run.Thresholds
 	fmt.Fprintf(b, "\nA change was kept from a gain of %s on (binding: %s). Improvement %s, regression %s, near-miss band %s, noise floor %s, resolution %s, border %s.\n\n",
-		s.Bar, s.Binding, t.Improvement, t.Regression, t.NearMissBand, s.Baseline.NoiseFloor, t.Resolution, t.Boundary)
+		s.Bar, s.Binding, t.Improvement, t.Regression, t.NearMissBand, s.Baseline.NoiseFloor, resolution(t.Resolution), t.Boundary)
+}
+
+// resolution is the configured one, or where it comes from.
+func resolution(text string) string {
+	if text == "" {
+		return "from the counts"
+	}
+	return text
 }
 
 // chartWidth is the length of the longest bar, in characters.
@@ -173,8 +185,19 @@ func failed(b *strings.Builder, s loop.Summary) {
 
 // measurability is section 12, and what was found wanting at the start.
 func measurability(b *strings.Builder, s loop.Summary) {
+	if s.Run.Mode == loop.ModeSkill {
+		fmt.Fprintf(b, "## How well this can be measured\n\nTwo flips of the assertions of val are the resolution: a gain below %s is not kept. The test split was not looked at; `forge eval %s --split test --against %s` does.\n",
+			s.Bar, s.Run.Target, short(s.Run.Base))
+		warnings(b, s)
+		return
+	}
 	fmt.Fprintf(b, "## How well this can be measured\n\nThe unchanged state was read %d times; the readings spread %s. A gain below %s is not kept.\n",
 		len(s.Run.Baseline.Values), s.Run.Baseline.NoiseFloor, s.Bar)
+	warnings(b, s)
+}
+
+// warnings are what was found wanting at the start.
+func warnings(b *strings.Builder, s loop.Summary) {
 	for _, w := range s.Run.Doctor.Warnings {
 		fmt.Fprintf(b, "* %s\n", loop.WarningText(w))
 	}

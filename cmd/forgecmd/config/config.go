@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/loop/verdict"
 )
 
@@ -28,12 +29,14 @@ import (
 type Config struct {
 	Run      Run      `key:"run"`
 	Metric   Metric   `key:"metric"`
+	Runner   Runner   `key:"runner"`
 	Proposer Proposer `key:"proposer"`
 
 	// Warnings say which values have no effect, one sentence each.
 	Warnings []string
 
 	settings map[string]Setting
+	models   map[string]any // what names a model, by key
 	trust    []gitstore.TrustItem
 }
 
@@ -53,6 +56,14 @@ type Run struct {
 	Resolution           *big.Rat         `key:"resolution"`  // nil: computed
 	Boundary             verdict.Boundary `key:"boundary"`
 	Relative             bool             `key:"relative"`
+	GateWeights          evals.Gate       `key:"gate_weights"` // zero: the default with or without a judge
+	UseComparator        bool             `key:"use_comparator"`
+	SplitRatio           evals.Fractions  `key:"split_ratio"`
+	SplitSeed            evals.Seed       `key:"split_seed"`
+	MinEvals             int              `key:"min_evals"`
+	MinEvalsForTest      int              `key:"min_evals_for_test"`
+	RunsPerSide          int              `key:"runs_per_side"`
+	Parallel             int              `key:"parallel"`
 	NoiseRepeats         int              `key:"noise_repeats"`
 	RejectedLimit        int              `key:"rejected_limit"`
 	MinScopeRatio        *big.Rat         `key:"min_scope_ratio"` // 0 to 1
@@ -75,6 +86,12 @@ type Metric struct {
 	InvariantTimeout time.Duration     `key:"invariant_timeout_seconds"`
 	PassEnv          []string          `key:"pass_env"` // NAME or NAME=VALUE
 	WorseCommand     Command           `key:"worse_command"`
+}
+
+// Runner is the table [runner] (config.md section 3).
+type Runner struct {
+	Kind             string   `key:"kind"`
+	LexicalThreshold *big.Rat `key:"lexical_threshold"`
 }
 
 // Proposer is the table [proposer] (config.md section 3).

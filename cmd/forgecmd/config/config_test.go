@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/gitstore/fault"
 )
 
@@ -79,6 +80,7 @@ func TestDefaults(t *testing.T) {
 	want := Run{
 		Mode: "auto", MaxExperiments: 10, MaxCrashes: 3, TimeBudget: 2 * time.Hour,
 		ImprovementThreshold: rat("1/50"), RegressionThreshold: rat("1/20"), NearMissBand: rat("1/50"),
+		SplitRatio: evals.Fractions{Val: rat("1/4"), Test: rat("1/4")}, SplitSeed: "42", MinEvals: 6, MinEvalsForTest: 12, RunsPerSide: 1, Parallel: 4,
 		Boundary: "inclusive", NoiseRepeats: 5, RejectedLimit: 10,
 		MinScopeRatio: rat("9/10"), MaxScopeFiles: 200, MaxExport: 1 << 30, Sandbox: Sandbox{Auto: true},
 	}
@@ -273,7 +275,7 @@ func TestRefusals(t *testing.T) {
 // loop.md R-CONF-1: a flat file has seed 001's names; null is absent.
 func TestFlatFile(t *testing.T) {
 	c := load(t, flat(`{"improvement_threshold": "0.5", "regression_threshold": null, "metric_direction": "lower_is_better",
-		"metric_repeats": 3, "metric_command": ["m"], "protected_paths": ["a"], "worse_command": "w", "relative": true, "split_seed": 42}`))
+		"metric_repeats": 3, "metric_command": ["m"], "protected_paths": ["a"], "worse_command": "w", "relative": true, "gap_limit": 3}`))
 	if c.Run.ImprovementThreshold.RatString() != "1/2" || c.Run.RegressionThreshold.RatString() != "1/20" ||
 		c.Metric.Direction != "lower_is_better" || c.Metric.Repeats != 3 || !c.Run.Relative ||
 		c.Metric.Command.String() != `["m"]` || c.Metric.WorseCommand.Line != "w" || len(c.Metric.ProtectedPaths) != 1 {
@@ -283,7 +285,7 @@ func TestFlatFile(t *testing.T) {
 		t.Errorf("a named file is trusted as typed, got %v", c.TrustItems())
 	}
 	want := []string{
-		`"run.split_seed" in config.json:2 has no effect in this version`,
+		`"run.gap_limit" in config.json:2 has no effect in this version`,
 		`"metric.worse_command" in config.json:2 has no effect in this version`,
 	}
 	slices.Sort(want)

@@ -11,17 +11,20 @@ import (
 type kind int
 
 const (
-	kindText    kind = iota
-	kindInt          // a whole number
-	kindNumber       // a decimal number
-	kindRatio        // a decimal number or P/Q
-	kindBool         // true or false
-	kindList         // a list of texts
-	kindCommand      // a text for the shell, or a list
-	kindSandbox      // auto, none, or a list
-	kindMinutes      // a whole number of minutes; as a flag also 1h30m
-	kindSeconds      // a whole number of seconds
-	kindMiB          // a whole number of MiB
+	kindText      kind = iota
+	kindInt            // a whole number
+	kindNumber         // a decimal number
+	kindRatio          // a decimal number or P/Q
+	kindBool           // true or false
+	kindList           // a list of texts
+	kindCommand        // a text for the shell, or a list
+	kindSandbox        // auto, none, or a list
+	kindMinutes        // a whole number of minutes; as a flag also 1h30m
+	kindSeconds        // a whole number of seconds
+	kindMiB            // a whole number of MiB
+	kindGate           // a table of the weights of assertions and judge
+	kindFractions      // TRAIN/VAL/TEST
+	kindSeed           // a whole number or a text
 )
 
 // trust is what config.md R-CFG-8 calls a key's trust class.
@@ -74,7 +77,15 @@ var keys = []key{
 	{Name: "run.resolution", Kind: kindRatio, Min: "0", Reader: "decide"},
 	{Name: "run.boundary", Kind: kindText, Default: "inclusive", OneOf: []string{"inclusive", "strict"}, Reader: "decide"},
 	{Name: "run.relative", Kind: kindBool, Default: "false", Reader: "decide, noise-floor"},
+	{Name: "run.gate_weights", Kind: kindGate, Reader: "score"},
+	{Name: "run.use_comparator", Kind: kindBool, Default: "false", Reader: "score"},
+	{Name: "run.split_ratio", Kind: kindFractions, Default: "0.50/0.25/0.25", Reader: "split"},
+	{Name: "run.split_seed", Kind: kindSeed, Default: "42", Reader: "split"},
+	{Name: "run.min_evals", Kind: kindInt, Default: "6", Min: "2", Max: "1000", Reader: "split"},
+	{Name: "run.min_evals_for_test", Kind: kindInt, Default: "12", Min: "2", Max: "1000", Reader: "split"},
+	{Name: "run.runs_per_side", Kind: kindInt, Default: "1", Min: "1", Max: "20", Reader: "score"},
 	{Name: "run.noise_repeats", Kind: kindInt, Default: "5", Min: "3", Max: "10", Reader: "engine"},
+	{Name: "run.parallel", Kind: kindInt, Default: "4", Min: "1", Max: "256", Reader: "engine"},
 	{Name: "run.rejected_limit", Kind: kindInt, Default: "10", Min: "0", Max: "1000", Reader: "context"},
 	{Name: "run.min_scope_ratio", Kind: kindNumber, Default: "0.9", Min: "0", Max: "1", Reader: "guard"},
 	{Name: "run.max_scope_files", Kind: kindInt, Default: "200", Min: "1", Max: "100000", Reader: "guard"},
@@ -95,6 +106,9 @@ var keys = []key{
 	{Name: "metric.invariant_timeout_seconds", Kind: kindSeconds, Default: "900", Min: "1", Max: "86400", Reader: "guard"},
 	{Name: "metric.pass_env", Kind: kindList, Check: checkPassEnv, Trust: trustKey, Reader: "metric"},
 
+	{Name: "runner.kind", Kind: kindText, OneOf: []string{"claude", "codex", "opencode", "pi", "command", "api", "lexical"}, Reader: "runner"},
+	{Name: "runner.lexical_threshold", Kind: kindNumber, Default: "1.0", Min: "0", Max: "100", Reader: "lexical"},
+
 	{Name: "proposer.timeout_seconds", Kind: kindSeconds, Default: "900", Min: "1", Max: "86400", Reader: "proposer"},
 	{Name: "proposer.pass_env", Kind: kindList, Check: checkPassEnv, Trust: trustKey, Reader: "proposer"},
 }
@@ -105,16 +119,15 @@ var keys = []key{
 var later = strings.Fields(`
 	roots.skills roots.global roots.archive roots.discovery_depth
 	run.execution_mode run.max_deferred_per_run run.max_usd run.per_day_max_usd run.max_runs run.max_tokens
-	run.gate_weights run.use_comparator run.split_ratio run.split_seed run.min_evals run.min_evals_for_test
 	run.transfer_evals run.eval_pool run.eval_rotation_interval run.baseline run.baseline_max_age run.early_exit
-	run.second_look run.runs_per_side run.trigger_runs run.test_runs run.gain_prior run.parallel
+	run.second_look run.trigger_runs run.test_runs run.gain_prior
 	run.min_support_count run.appendix run.appendix_max_notes run.token_budget run.chars_per_token
 	run.keep_evidence run.meta_memory_interval run.pattern_min_support run.max_knowledge_gaps_per_experiment
 	run.gap_limit run.knowledge_enabled run.knowledge_sources_provided run.knowledge_inbox run.knowledge_budget
 	run.vault_coverage_threshold run.knowledge_stale_experiments
-	runner.kind runner.command runner.binary runner.model runner.provider runner.subscription
+	runner.command runner.binary runner.model runner.provider runner.subscription
 	runner.timeout_seconds runner.max_requests runner.allowed_tools runner.pass_env
-	runner.check_timeout_seconds runner.check_network runner.lexical_threshold
+	runner.check_timeout_seconds runner.check_network
 	models.*.provider models.*.model models.*.base_url models.*.api_key_env models.*.api_key_command
 	models.*.command models.*.max_output_tokens models.*.context_tokens models.*.timeout_seconds
 	models.*.retries models.*.price

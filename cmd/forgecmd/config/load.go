@@ -55,7 +55,12 @@ func Load(sources Sources) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Warnings: warnings, settings: make(map[string]Setting, len(keys))}
+	c := &Config{Warnings: warnings, settings: make(map[string]Setting, len(keys)), models: map[string]any{}}
+	for name, given := range entries {
+		if isModelKey(name) {
+			c.models[name] = given[0].raw
+		}
+	}
 	fields := fieldsOf(c)
 	for i := range keys {
 		k := &keys[i]
@@ -141,7 +146,7 @@ func (s Sources) entries() (byKey map[string][]entry, warnings []string, err err
 		if k != nil && k.Declined != "" {
 			return nil, nil, k.declined(e.where())
 		}
-		if k == nil || k.NotYet {
+		if k == nil && !isModelKey(e.key) || k != nil && k.NotYet {
 			warnings = append(warnings, fmt.Sprintf("%q%s has no effect in this version", e.key, e.where()))
 		}
 		byKey[e.key] = append(byKey[e.key], e)

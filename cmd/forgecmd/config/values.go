@@ -40,6 +40,12 @@ func (k *key) parse(raw any, from Layer) (typed, error) {
 		return parseCommand(raw, from)
 	case kindSandbox:
 		return parseSandbox(raw, from)
+	case kindGate:
+		return parseGate(raw)
+	case kindFractions:
+		return parseFractions(raw)
+	case kindSeed:
+		return parseSeed(raw)
 	}
 	panic(fmt.Sprintf("config: key %s has kind %d", k.Name, k.Kind))
 }

@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"forge/gitstore/evals"
+	"forge/gitstore/fault"
+)
+
+// Local runs pairs in this process.
+type Local struct {
+	Shelf *Shelf           // required
+	Now   func() time.Time // required: the program's clock
+}
+
+var _ Executor = (*Local)(nil)
+
+// Run measures both sides of a pair, the one that starts first.
+func (l *Local) Run(ctx context.Context, p Pair) (Result, error) {
+	id, err := p.ID()
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Pair: id}
+	order := []int{p.First, 1 - p.First}
+	for _, side := range order {
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		began := l.Now()
+		if r.Sides[side], err = l.side(ctx, p, side); err != nil {
+			return Result{}, fmt.Errorf("measure eval %q: %w", p.Eval.ID, err)
+		}
+		r.Sides[side].Seconds = l.Now().Sub(began).Seconds()
+	}
+	return r, nil
+}
+
+func (l *Local) side(ctx context.Context, p Pair, side int) (Side, error) {
+	if p.Runner.Kind != KindLexical {
+		return Side{}, fault.New(fault.Usage, "--runner lexical", "the runner %q is not part of this version of forge", p.Runner.Kind)
+	}
+	return l.lexical(ctx, p, side)
+}
+
+// lexical answers a query by searching the library of the side (R-LEX-5).
+func (l *Local) lexical(ctx context.Context, p Pair, side int) (Side, error) {
+	if err := CheckLexical([]evals.Eval{p.Eval}); err != nil {
+		return Side{}, err
+	}
+	threshold, err := strconv.ParseFloat(p.Runner.LexicalThreshold, 64)
+	if err != nil {
+		return Side{}, fmt.Errorf("read the lexical threshold: %w", err)
+	}
+	commit, without := p.Commits[side], false
+	if commit == "" { // the no-skill side is the library without the target (R-LEX-6)
+		commit, without = p.Commits[1-side], true
+	}
+	library, err := l.Shelf.Library(ctx, commit, p.Skill, without)
+	if err != nil {
+		return Side{}, err
+	}
+	answer := library.Search(p.Eval.Prompt, p.Skill, threshold)
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil {
+		return Side{}, fmt.Errorf("encode the answer: %w", err)
+	}
+	s := Side{Outcome: OK, Evidence: []Evidence{{Name: "answer.json", Data: out.Bytes()}}}
+	for _, check := range p.Eval.Checks {
+		s.Verdicts = append(s.Verdicts, verdictOf(check, answer.Triggered == p.Eval.ShouldTrigger))
+	}
+	return s, nil
+}
+
+// CheckLexical refuses evals that are no trigger queries: the lexical runner
+// answers nothing else.
+func CheckLexical(list []evals.Eval) error {
+	i := slices.IndexFunc(list, func(e evals.Eval) bool {
+		return slices.ContainsFunc(e.Checks, func(c evals.Check) bool { return c.Kind != evals.Triggered })
+	})
+	if i < 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, "name another runner, or write trigger queries", "the lexical runner answers trigger queries only, and eval %q is none", list[i].ID)
+}
