@@ -51,20 +51,20 @@ var ground = []string{"gitstore/crash", "gitstore/fault", "gitstore/text"}
 // doors names the one package that may import an outside module, or one of
 // the standard library's that is dangerous.
 var doors = map[string]string{
-	"github.com/go-git/go-git/v5":              "gitstore",
-	"github.com/go-git/go-billy/v5":            "gitstore",
-	"github.com/bmatcuk/doublestar/v4":         "gitstore",
-	"github.com/gofrs/flock":                   "gitstore",
-	"github.com/pmezard/go-difflib":            "gitstore/textdiff",
-	"github.com/bluekeyes/go-gitdiff":          "gitstore/textdiff",
-	"github.com/santhosh-tekuri/jsonschema/v6": "gitstore/schema",
-	"go.yaml.in/yaml/v3":                       "gitstore/skill",
-	"golang.org/x/sys":                         "gitstore/process",
-	"golang.org/x/text":                        "gitstore/text",
-	"github.com/BurntSushi/toml":               "cmd/forgecmd/config",
-	"github.com/urfave/cli/v2":                 "cmd/forgecmd",
-	"github.com/rogpeppe/go-internal":          "testscripts",
-	"os/exec":                                  "gitstore/process",
+	"github.com/go-git/go-git/v5":      "gitstore",
+	"github.com/go-git/go-billy/v5":    "gitstore",
+	"github.com/bmatcuk/doublestar/v4": "gitstore",
+	"github.com/gofrs/flock":           "gitstore",
+	"github.com/pmezard/go-difflib":    "gitstore/textdiff",
+	"github.com/bluekeyes/go-gitdiff":  "gitstore/textdiff",
+	"github.com/google/jsonschema-go":  "gitstore/schema",
+	"go.yaml.in/yaml/v3":               "gitstore/skill",
+	"golang.org/x/sys":                 "gitstore/process",
+	"golang.org/x/text":                "gitstore/text",
+	"github.com/BurntSushi/toml":       "cmd/forgecmd/config",
+	"github.com/urfave/cli/v2":         "cmd/forgecmd",
+	"github.com/rogpeppe/go-internal":  "testscripts",
+	"os/exec":                          "gitstore/process",
 }
 
 // environment are the functions of package os that read or change the

@@ -139,14 +139,14 @@ func TestValidate(t *testing.T) {
 	tests := map[string]struct{ schema, document, want string }{
 		"fits":               {`{"type": "object", "required": ["a"]}`, `{"a": 1}`, ""},
 		"true":               {`true`, `[]`, ""},
-		"false":              {`false`, `[]`, "at '': false schema"},
-		"type":               {`{"properties": {"a": {"type": "string"}}}`, `{"a": 1}`, "at '/a': got number, want string"},
-		"missing":            {`{"required": ["a", "b"]}`, `{}`, "at '': missing properties 'a', 'b'"},
+		"false":              {`false`, `[]`, "root: not: validated against <anonymous schema>"},
+		"type":               {`{"properties": {"a": {"type": "string"}}}`, `{"a": 1}`, `/properties/a: type: 1 has type "integer", want "string"`},
+		"missing":            {`{"required": ["a", "b"]}`, `{}`, `root: required: missing properties: ["a" "b"]`},
 		"by value":           {`{"const": 1.0}`, `1`, ""},
-		"exact":              {`{"maximum": 9007199254740992}`, `9007199254740993`, "at '': maximum: got 9.007199254740992×10¹⁵, want 9.007199254740992×10¹⁵"},
-		"inner reference":    {`{"$defs": {"s": {"type": "string"}}, "items": {"$ref": "#/$defs/s"}}`, `["a", 1]`, "at '/1': got number, want string"},
-		"draft 7":            {`{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}]}`, `[1]`, "at '/0': got number, want null"},
-		"2020-12 by default": {`{"prefixItems": [{"type": "null"}]}`, `[1]`, "at '/0': got number, want null"},
+		"exact":              {`{"maximum": 9007199254740992}`, `9007199254740993`, "root: maximum: 9007199254740993/1 is greater than 9007199254740992.000000"},
+		"inner reference":    {`{"$defs": {"s": {"type": "string"}}, "items": {"$ref": "#/$defs/s"}}`, `["a", 1]`, `/$defs/s: type: 1 has type "integer", want "string"`},
+		"draft 7":            {`{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}]}`, `[1]`, `/items/0: type: 1 has type "integer", want "null"`},
+		"2020-12 by default": {`{"prefixItems": [{"type": "null"}]}`, `[1]`, `/prefixItems/0: type: 1 has type "integer", want "null"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,10 @@ func TestValidate(t *testing.T) {
 		"bad keyword":     `{"type": "text"}`,
 		"bad pattern":     `{"pattern": "("}`,
 		"no schema":       `3`,
-		"foreign draft":   `{"$schema": "https://example.com/draft"}`,
+		"a circle":        `{"$ref": "#"}`,
+		"a long circle":   `{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}}`,
+		"a dynamic one":   `{"$dynamicRef": "#x"}`,
+		"an anchor":       `{"$ref": "#x", "$defs": {"x": {"$anchor": "x"}}}`,
 	} {
 		_, err := Compile(parse(t, text).Root)
 		if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "the schema does not load: ") {
@@ -232,6 +235,38 @@ func FuzzCanonicalNumber(f *testing.F) {
 		}
 		if err != nil || back != v {
 			t.Errorf("Canonical(%s) = %s, %v", text, got, err)
+		}
+	})
+}
+
+// FuzzValidate: no schema and no document bring the library down, whatever
+// their references; a message is one line.
+func FuzzValidate(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"$ref": "#"}`, `1`}, {`{"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}`, `[[[1]]]`},
+		{`{"if": {"type": "integer"}, "then": {"minimum": 1}, "else": false}`, `0`}, {`{"properties": {"type": {"type": "string"}}}`, `{"type": 3}`},
+		{`{"allOf": [{"$ref": "#/allOf/0"}]}`, `{}`}, {`{"dependentSchemas": {"a": {"$ref": "#"}}}`, `{"a": 1}`},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, schema, document []byte) {
+		s, err := Parse(schema, Limits{})
+		if err != nil {
+			t.Skip()
+		}
+		compiled, err := Compile(s.Root)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("Compile(%s) has an error of several lines: %v", schema, err)
+			}
+			return
+		}
+		d, err := Parse(document, Limits{})
+		if err != nil {
+			t.Skip()
+		}
+		if err := compiled.Validate(d.Root); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("Validate(%s) has an error of several lines: %v", document, err)
 		}
 	})
 }

@@ -4,77 +4,77 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// address is the name of the one schema there is, for references inside it.
-const address = "forge:///schema.json"
-
 // Schema is a compiled JSON Schema; the zero value is refused by no document.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct{ resolved *jsonschema.Resolved }
 
-// Compile reads a JSON Schema, draft 2020-12 unless it names another. A
-// reference to anything but the schema itself and the drafts is refused:
-// nothing is loaded from anywhere. The error is one line.
+// Compile reads a JSON Schema, draft 2020-12 or draft-07. A reference to
+// anything but the schema itself is refused: nothing is loaded from anywhere.
+// The error is one line.
 func Compile(n *Node) (*Schema, error) {
-	compiler := jsonschema.NewCompiler()
-	compiler.DefaultDraft(jsonschema.Draft2020)
-	compiler.UseLoader(nowhere{})
-	if err := compiler.AddResource(address, plain(n)); err != nil {
-		return nil, fmt.Errorf("the schema does not load: %s", lastLine(err))
+	if err := checkReferences(n); err != nil {
+		return nil, fmt.Errorf("the schema does not load: %w", err)
 	}
-	compiled, err := compiler.Compile(address)
+	text, err := json.Marshal(plain(n))
 	if err != nil {
-		return nil, fmt.Errorf("the schema does not load: %s", lastLine(err))
+		return nil, fmt.Errorf("the schema does not load: %w", err)
 	}
-	return &Schema{compiled}, nil
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("the schema does not load: %s", lastPart(err))
+	}
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{Loader: nowhere})
+	if err != nil {
+		return nil, fmt.Errorf("the schema does not load: %s", lastPart(err))
+	}
+	return &Schema{resolved}, nil
 }
 
 // Validate returns nil if n fits the schema, and else one line that says
-// where it does not and why. Numbers are compared by value.
+// where it does not and why.
 func (s *Schema) Validate(n *Node) error {
-	if s.compiled == nil {
+	if s.resolved == nil {
 		return nil
 	}
-	err := s.compiled.Validate(plain(n))
-	if err == nil {
-		return nil
+	if err := s.resolved.Validate(plain(n)); err != nil { // references end: see checkReferences
+		return errors.New(lastPart(err))
 	}
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return errors.New(lastLine(err))
-	}
-	for len(invalid.Causes) > 0 {
-		invalid = invalid.Causes[0]
-	}
-	return errors.New(lastLine(invalid))
+	return nil
 }
 
-// lastLine is the last line of an error, where the library says what is
-// wrong.
-func lastLine(err error) string {
-	text := strings.TrimSpace(err.Error())
-	text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-	return strings.ReplaceAll(strings.TrimPrefix(text, "- "), address, "")
+// lastPart is an error without the library's way to it: "validating root:
+// validating /properties/a: minimum: ..." becomes "/properties/a: minimum: ...".
+func lastPart(err error) string {
+	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " ")
+	if i := strings.LastIndex(text, "validating "); i >= 0 {
+		text = text[i+len("validating "):]
+	}
+	return text
 }
 
 // nowhere loads nothing.
-type nowhere struct{}
-
-// Load refuses every address.
-func (nowhere) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%q lies outside the schema", url)
+func nowhere(uri *url.URL) (*jsonschema.Schema, error) {
+	return nil, fmt.Errorf("%q lies outside the schema", uri)
 }
 
-// plain is n as the standard library would decode it, numbers kept exact.
+// plain is n as the standard library would decode it; whole numbers that fit
+// stay whole.
 func plain(n *Node) any {
 	switch n.Kind {
 	case Bool:
 		return n.Text == "true"
 	case Number:
-		return json.Number(n.Text)
+		if whole, err := strconv.ParseInt(n.Text, 10, 64); err == nil {
+			return whole
+		}
+		float, _ := strconv.ParseFloat(n.Text, 64) // the parser bounds numbers to what a double holds
+		return float
 	case String:
 		return n.Text
 	case Array:
