@@ -28,6 +28,7 @@ func commands(env *Env) []*cli.Command {
 		initCommand(env),
 		statusCommand(env),
 		trustCommand(env),
+		configCommand(env),
 		versionCommand(env),
 		completionCommand(env),
 		helpCommand(env),
