@@ -9,6 +9,8 @@ RACE ?= off
 FUZZTIME ?= 30s
 COUNT ?= 1
 PKG ?= ./...
+# Of one package; the scripts start thousands of processes.
+TIMEOUT ?= 40m
 
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null)
 LDFLAGS := $(if $(VERSION),-X forge/cmd/forgecmd.version=$(VERSION:v%=%))
@@ -52,15 +54,15 @@ check: ## formatting, vet, tidy and checksums; downloads nothing once modules ar
 test: ## run every test, scripts included; RACE=auto adds the race detector where it can
 ifeq ($(RACE_ON),yes)
 	@echo "with -race"
-	CGO_ENABLED=1 $(GO) test -race $(PKG)
+	CGO_ENABLED=1 $(GO) test -race -timeout $(TIMEOUT) $(PKG)
 else
 	@echo "without -race$(if $(filter auto,$(RACE)),: no C compiler)"
-	$(GO) test $(PKG)
+	$(GO) test -timeout $(TIMEOUT) $(PKG)
 endif
 
 .PHONY: race
 race: ## run every test with the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race $(PKG)
+	CGO_ENABLED=1 $(GO) test -race -timeout $(TIMEOUT) $(PKG)
 
 .PHONY: script
 script: ## run the scripts; RUN=usage_errors runs one
