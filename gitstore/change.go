@@ -134,8 +134,9 @@ func (c Change) parents() []Hash {
 	return c.Parents
 }
 
-// checkChanged refuses a commit with one parent and the tree of Base, and one
-// with a parent that does not exist.
+// checkChanged refuses a commit with the tree of its only parent, and one with
+// a parent that does not exist. On a ref whose commits do not follow one
+// another, such as a landing built anew, Base is not the parent.
 func (r *Repo) checkChanged(ctx context.Context, c Change, tree plumbing.Hash) error {
 	parents := c.parents()
 	for _, parent := range parents {
@@ -146,8 +147,8 @@ func (r *Repo) checkChanged(ctx context.Context, c Change, tree plumbing.Hash) e
 	if c.Base == "" || len(parents) != 1 {
 		return nil
 	}
-	base, err := r.treeOf(ctx, c.Base)
-	if err != nil || base != tree {
+	before, err := r.treeOf(ctx, parents[0])
+	if err != nil || before != tree {
 		return err
 	}
 	return fault.New(fault.Nothing, "", "%w: the tree stays as it is", ErrNoChange)

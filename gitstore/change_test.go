@@ -214,3 +214,21 @@ func TestDirty(t *testing.T) {
 		t.Errorf("Dirty() without git = %v", err)
 	}
 }
+
+// A landing built anew on a ref that holds an unfinished one: what the parent
+// does not have is a change, whatever the ref stood at.
+func TestCommitSameTreeAsBaseOnly(t *testing.T) {
+	s := newRepository(t)
+	r := s.open()
+	head := s.rev("HEAD")
+	edits := []Edit{Put("a", []byte("1"))}
+	first := commit(t, r, Change{Ref: testRef, From: head, Parents: []Hash{head}, Edits: edits})
+	again := commit(t, r, Change{Ref: testRef, Base: first, From: head, Parents: []Hash{head}, Edits: edits, Subject: "again"})
+	if info, err := r.ReadCommit(t.Context(), again); err != nil || len(info.Parents) != 1 || info.Parents[0] != head {
+		t.Errorf("commit %+v, %v, want the parent %s", info, err, head)
+	}
+	_, err := r.Commit(t.Context(), Change{Ref: testRef, Base: again, From: head, Parents: []Hash{head}, Subject: "nothing"})
+	if !errors.Is(err, ErrNoChange) {
+		t.Errorf("a commit with its parent's tree: %v, want ErrNoChange", err)
+	}
+}

@@ -8,12 +8,17 @@
 //
 // Paths are slash-separated and relative to the root of the repository. The
 // user's work tree and index are never touched, but by [Repo.Advance], which
-// asks git to fast-forward a branch that is checked out.
+// asks git to fast-forward a branch that is checked out, and by
+// [RestorePlan.Restore], which writes files of the work tree, never the index.
 //
-// go-git stores and reads objects; refs, trees, commits and discovery are own
-// code, because go-git's lose updates or read another repository than git
-// would (gitstore.md section 14). No type of go-git leaves the package. The
-// process environment is not read here: it comes in as an [Env].
+// go-git reads objects; writing them, refs, trees, commits, merging and
+// discovery are own code, because go-git's lose updates, leave files nobody
+// else can read, or work on another repository than git would (gitstore.md
+// section 14). No type of go-git leaves the package. The process environment
+// is not read here: it comes in as an [Env].
+//
+// Every write passes the crash points of [Env], which tests use to kill the
+// process or fill the disk there.
 //
 // Source: gitstore.md; DECISIONS H2 to H5.
 package gitstore

@@ -111,17 +111,16 @@ func (e *Export) cleanDir(ctx context.Context, p string, d *exportDir) error {
 		return nil
 	}
 	name := e.onPath(p)
-	info, err := os.Lstat(name)
+	stamp, err := lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("look at directory %q: %w", p, err)
-	case !info.IsDir():
-		return e.remove(p, info.Mode())
+	case !stamp.mode.IsDir():
+		return e.remove(p, stamp.mode)
 	}
 	d.present = true
-	stamp := diskStampOf(info)
 	if d.quiet && stamp == d.stamp && stamp.inode != 0 && stamp.changed < e.horizon {
 		return e.cleanFiles(p, d)
 	}
@@ -130,7 +129,7 @@ func (e *Export) cleanDir(ctx context.Context, p string, d *exportDir) error {
 	if p == "." {
 		perm = 0o700
 	}
-	if info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != perm {
+	if stamp.mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != perm {
 		if err := os.Chmod(name, perm); err != nil {
 			return fmt.Errorf("set the mode of directory %q: %w", p, err)
 		}
@@ -140,16 +139,17 @@ func (e *Export) cleanDir(ctx context.Context, p string, d *exportDir) error {
 
 // cleanFiles looks at the files of a directory whose names are known.
 func (e *Export) cleanFiles(dir string, d *exportDir) error {
+	onDisk := e.onPath(dir) + string(filepath.Separator)
 	for name := range d.names {
 		p := path.Join(dir, name)
-		info, err := os.Lstat(e.onPath(p))
+		stamp, err := lstat(onDisk + name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("look at %q: %w", p, err)
 		}
-		if err := e.cleanFile(p, info); err != nil {
+		if err := e.cleanFile(p, stamp); err != nil {
 			return err
 		}
 	}
@@ -170,9 +170,9 @@ func (e *Export) cleanEntries(ctx context.Context, p string, d *exportDir) error
 		case isDir && entry.IsDir():
 			// its own turn comes
 		case isFile && !entry.IsDir():
-			info, err := entry.Info()
+			stamp, err := lstat(e.onPath(at))
 			if err == nil {
-				err = e.cleanFile(at, info)
+				err = e.cleanFile(at, stamp)
 			}
 			if ignoreAbsent(err) != nil {
 				return fmt.Errorf("look at %q: %w", at, err)
@@ -193,12 +193,12 @@ func (e *Export) cleanEntries(ctx context.Context, p string, d *exportDir) error
 }
 
 // cleanFile leaves a file of the tree that is in order and removes another.
-func (e *Export) cleanFile(p string, info fs.FileInfo) error {
+func (e *Export) cleanFile(p string, stamp diskStamp) error {
 	file, want := e.onDisk[p], e.want[p]
 	switch {
-	case file == nil, file.entry != want, diskStampOf(info) != file.stamp,
+	case file == nil, file.entry != want, stamp != file.stamp,
 		file.stamp.changed >= e.horizon && !e.holds(p, want):
-		return e.remove(p, info.Mode())
+		return e.remove(p, stamp.mode)
 	}
 	file.pass = e.pass
 	return nil

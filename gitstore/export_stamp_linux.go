@@ -1,16 +1,9 @@
 package gitstore
 
-import (
-	"io/fs"
-	"syscall"
-)
+import "syscall"
 
-// diskStampOf returns how a file looks.
-func diskStampOf(info fs.FileInfo) diskStamp {
-	s := diskStamp{mode: info.Mode(), size: info.Size(), modTime: info.ModTime().UnixNano()}
-	s.changed = s.modTime
-	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.changed, s.inode = sys.Ctim.Nano(), sys.Ino
-	}
-	return s
-}
+// modified is the time the content last changed, in nanoseconds.
+func modified(st *syscall.Stat_t) int64 { return st.Mtim.Nano() }
+
+// changed is the time anything of the inode last changed, in nanoseconds.
+func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }

@@ -107,6 +107,8 @@ func TestStaleLocks(t *testing.T) {
 		"pid in use again":               {"x", 0, &lockOwner{PID: os.Getpid(), Start: "1", Host: hostName(), Ref: testRef}, 1, true, false, self != ""},
 		"alive":                          {"x", 0, &lockOwner{PID: os.Getppid(), Start: startOf(os.Getppid()), Host: hostName(), Ref: testRef}, 1, true, false, false},
 		"dead, run not held":             {"x", 0, &lockOwner{PID: deadPID, Host: hostName(), Ref: testRef}, 1, false, false, false},
+		"dead, this file, forge held":    {"x", 0, &lockOwner{PID: deadPID, Host: hostName(), Ref: testRef}, 1, false, true, true},
+		"dead, another file, forge held": {"x", 0, &lockOwner{PID: deadPID, Host: hostName(), Ref: testRef}, 2, false, true, false},
 		"foreign, run held":              {"", 0, nil, 0, true, false, false},
 		"foreign, young, forge held":     {"", 30 * time.Second, nil, 0, false, true, false},
 		"foreign, old, forge held":       {"", 61 * time.Second, nil, 0, false, true, true},

@@ -35,7 +35,11 @@ func stampOf(info fs.FileInfo) fileStamp {
 func (r *Repo) packedRefs() (packedRefs, error) {
 	r.packedMu.Lock()
 	defer r.packedMu.Unlock()
-	file, err := os.Open(filepath.Join(r.commonDir, "packed-refs"))
+	path := filepath.Join(r.commonDir, "packed-refs")
+	if info, err := os.Stat(path); err == nil && r.packed.stamp == stampOf(info) {
+		return r.packed, nil
+	}
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.packed = packedRefs{}
 		return r.packed, nil
@@ -49,9 +53,6 @@ func (r *Repo) packedRefs() (packedRefs, error) {
 		return packedRefs{}, fmt.Errorf("read packed-refs: %w", err)
 	}
 	stamp := stampOf(info)
-	if r.packed.stamp == stamp {
-		return r.packed, nil
-	}
 	data := make([]byte, info.Size())
 	if _, err := file.ReadAt(data, 0); err != nil {
 		return packedRefs{}, fmt.Errorf("read packed-refs: %w", err)

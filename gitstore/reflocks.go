@@ -28,6 +28,7 @@ const staleAfter = 60 * time.Second
 // Source: gitstore.md R-REF-9.
 type lockRecord struct {
 	path  string
+	file  *os.File // of one that is being written; nil else
 	crash *crash.Points
 }
 
@@ -68,8 +69,8 @@ func (r *Repo) recordLock(ref string) (*lockRecord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record lock of %q: %w", ref, err)
 	}
-	_, err = record.crash.Writer(file).Write(append(line, '\n'))
-	if err := errors.Join(err, file.Close()); err != nil {
+	record.file = file
+	if _, err = record.crash.Writer(file).Write(append(line, '\n')); err != nil {
 		record.remove()
 		return nil, fmt.Errorf("record lock of %q: %w", ref, err)
 	}
@@ -102,19 +103,19 @@ func (l *lockRecord) addInode(lock *os.File) error {
 	if err != nil {
 		return fmt.Errorf("record lock: %w", err)
 	}
-	file, err := os.OpenFile(l.path, os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("record lock: %w", err)
-	}
-	_, err = l.crash.Writer(file).Write(append(line, '\n'))
-	if err := errors.Join(err, file.Close()); err != nil {
+	if _, err = l.crash.Writer(l.file).Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("record lock: %w", err)
 	}
 	return nil
 }
 
 // remove removes the record, after its lock is gone.
-func (l *lockRecord) remove() { _ = os.Remove(l.path) } // a left one is harmless
+func (l *lockRecord) remove() {
+	if l.file != nil {
+		_ = l.file.Close() // what counts in it was written and checked
+	}
+	_ = os.Remove(l.path) // a left one is harmless
+}
 
 // clearStale removes the lock file of a ref if R-REF-9 lets this process, and
 // reports whether it did.
@@ -127,9 +128,11 @@ func (r *Repo) clearStale(ref string, own *lockRecord) bool {
 	r.heldMu.Lock()
 	ofRun, forge := r.heldRuns[runOfRef(ref)], r.heldForge
 	r.heldMu.Unlock()
+	// A landing writes a ref of the run under forge's own lock alone: the run
+	// may go on meanwhile.
+	forge = forge && isForgeRef(ref)
 	record, dead := r.deadRecord(ref, info)
-	aged := forge && isForgeRef(ref) && own.since(info) > staleAfter
-	if !aged && !(ofRun && dead) {
+	if aged := own.since(info) > staleAfter; !(dead && (ofRun || forge)) && !(aged && forge) {
 		return false
 	}
 	// The owner may have finished, and another process begun, since the look.
