@@ -84,6 +84,11 @@ func (s *Session) reopen(ctx context.Context, name string) error {
 	if s.bars, err = barsOf(run); err != nil {
 		return err
 	}
+	if run.Mode == ModeSkill {
+		if err := s.loadSkill(ctx, run, gitstore.Hash(run.Base)); err != nil {
+			return err
+		}
+	}
 	if err := s.enter(ctx, tip, j); err != nil {
 		return err
 	}

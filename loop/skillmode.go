@@ -185,6 +185,9 @@ func (s *Session) loadSkill(ctx context.Context, run journal.Run, base gitstore.
 			return err
 		}
 	}
+	if s.setup.Limits.TargetValue == nil {
+		s.setup.Limits.TargetValue = big.NewRat(1, 1) // nothing left to gain (DECISIONS V19)
+	}
 	s.skill = k
 	return nil
 }

@@ -39,9 +39,6 @@ func (env *Env) chooseMode(ctx context.Context, repo *gitstore.Repo, cfg *config
 		return err
 	}
 	f.skillMode, cfg.Run.TargetPath = true, found.Path
-	if cfg.Run.TargetValue == nil {
-		cfg.Run.TargetValue = big.NewRat(1, 1) // nothing left to gain (DECISIONS V19)
-	}
 	return nil
 }
 
