@@ -45,7 +45,7 @@ func (env *Env) chooseMode(ctx context.Context, repo *gitstore.Repo, cfg *config
 // freezeSkill makes a frozen configuration one of skill mode.
 func freezeSkill(run journal.Run, cfg *config.Config, f runFlags) (journal.Run, error) {
 	spec := runner.Spec{
-		Kind: cfg.Runner.Kind, LexicalThreshold: cfg.Value("runner.lexical_threshold"), TriggerRuns: 1, Fingerprint: "lexical forge/1",
+		Kind: cfg.Runner.Kind, LexicalThreshold: cfg.Value("runner.lexical_threshold"), Fingerprint: "lexical forge/1",
 	}
 	if spec.Kind == "" {
 		spec.Kind = runner.KindLexical

@@ -23,24 +23,14 @@ import (
 
 // Spec is a runner as a run freezes it.
 type Spec struct {
-	Kind                string   `json:"kind"`    // lexical, or command
-	Command             []string `json:"command"` // of kind command
-	TimeoutSeconds      int      `json:"timeout_seconds"`
-	CheckTimeoutSeconds int      `json:"check_timeout_seconds"`
-	LexicalThreshold    string   `json:"lexical_threshold"` // decimal text
-	TriggerRuns         int      `json:"trigger_runs"`      // of a query on each side
-	Fingerprint         string   `json:"fingerprint"`
+	Kind             string `json:"kind"`              // lexical
+	LexicalThreshold string `json:"lexical_threshold"` // decimal text
+	Fingerprint      string `json:"fingerprint"`
 }
 
-// The kinds of runners.
-const (
-	KindLexical = "lexical"
-	KindCommand = "command"
-)
-
-// Deterministic says whether measuring the same thing twice gives the same
-// answer, so that each query runs once (DECISIONS M1a).
-func (s Spec) Deterministic() bool { return s.Kind == KindLexical }
+// KindLexical is the library search. It is deterministic, so each query runs
+// once on each side (DECISIONS M1a).
+const KindLexical = "lexical"
 
 // The sides of a pair, as positions in its arrays.
 const (
