@@ -36,7 +36,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build ./forge
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o forge ./cmd/forge
+	CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o forge ./cmd/forge
 
 .PHONY: demo
 demo: build ## run the whole loop on a small repository of its own, in a temporary directory

@@ -6,15 +6,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // archiveStamp ends the name of an archived skill (gitstore.md R-ATOM-1).
-var archiveStamp = regexp.MustCompile(`^-[0-9]{8}T[0-9]{6}Z$`)
+var archiveStamp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-[0-9]{8}T[0-9]{6}Z$`)
+})
 
 // moveVerb is the word for a move: a skill that went to an archive, under the
 // name it gets there, or any other.
 func moveVerb(from, to string) string {
-	if stamp, ok := strings.CutPrefix(path.Base(to), path.Base(from)); ok && archiveStamp.MatchString(stamp) {
+	if stamp, ok := strings.CutPrefix(path.Base(to), path.Base(from)); ok && archiveStamp().MatchString(stamp) {
 		return "archive"
 	}
 	return "rename"

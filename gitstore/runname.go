@@ -9,12 +9,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"forge/gitstore/fault"
 )
 
 // runNameForm is the form of a run's name (gitstore.md R-RUN-1).
-var runNameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var runNameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+})
 
 // CheckRunName refuses, as a fault of kind Usage, what cannot name a run: the
 // form is [a-z0-9][a-z0-9._-]{0,63}, "manual" is the plumbing's own, a name
@@ -27,7 +30,7 @@ func CheckRunName(name string) error {
 		return fault.New(fault.Usage, "a lower-case letter or digit, then at most 63 of a-z 0-9 . _ -", "run name %q %s", name, why)
 	}
 	switch {
-	case !runNameForm.MatchString(name):
+	case !runNameForm().MatchString(name):
 		return refuse("is malformed")
 	case name == "manual":
 		return refuse("is reserved for commands that work without a run")
