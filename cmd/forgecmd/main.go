@@ -70,7 +70,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { signal.Stop(caught); cancel(nil) }
+	// Still listened for to the end: a signal that comes when the work is done
+	// must not turn its exit code into a death.
+	return ctx, func() { cancel(nil) }
 }
 
 // guarded runs action and turns a panic into a fault of kind Crash, so that a
