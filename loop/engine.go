@@ -66,10 +66,14 @@ type Limits struct {
 // Setup is what a person asked for: the frozen configuration without what only
 // the start can know (run, base, baseline), and the rest.
 type Setup struct {
-	Frozen  journal.Run
-	Name    string // "" for r<n>-<xxxx>
-	Limits  Limits
-	PassEnv []string // NAME=VALUE for metric, invariant and proposer
+	Frozen journal.Run
+	Name   string // "" for r<n>-<xxxx>
+	Limits Limits
+
+	// NAME=VALUE; what measures never sees what the proposer was given, which
+	// may be the key of a model.
+	PassEnv         []string // for metric and invariant
+	ProposerPassEnv []string // for a command proposer
 
 	Parallel      int // pairs of evals measured at once; not frozen
 	RejectedLimit int // rejected experiments a brief shows; not frozen

@@ -63,7 +63,7 @@ func (s *Session) openBench(ctx context.Context) (*bench, error) {
 			Timeout:     time.Duration(run.Metric.TimeoutSeconds) * time.Second,
 			OutputLimit: int64(run.Metric.OutputLimitMiB) << 20, Run: s.engine.Execute,
 		},
-		environment: slices.Concat(s.childEnvironment(), []string{
+		environment: slices.Concat(s.childEnvironment(s.setup.PassEnv), []string{
 			"HOME=" + export.Home, "TMPDIR=" + export.Tmp, "GIT_CEILING_DIRECTORIES=" + export.Parent(),
 			"FORGE_WORK=" + export.Tree, "FORGE_TARGET=" + s.target.dir,
 		}),
@@ -78,10 +78,10 @@ func (s *Session) openBench(ctx context.Context) (*bench, error) {
 	return b, nil
 }
 
-// childEnvironment is what every child of the run is given, whatever its seam
-// (handoff.md R-SEAM-3).
-func (s *Session) childEnvironment() []string {
-	return slices.Concat(s.engine.Child, []string{"LANG=C.UTF-8", "FORGE_ACTIVE=1", "FORGE_RUN=" + s.Run()}, s.setup.PassEnv)
+// childEnvironment is what every child of the run is given, whatever its seam,
+// and what is passed on to this one (handoff.md R-SEAM-3).
+func (s *Session) childEnvironment(passed []string) []string {
+	return slices.Concat(s.engine.Child, []string{"LANG=C.UTF-8", "FORGE_ACTIVE=1", "FORGE_RUN=" + s.Run()}, passed)
 }
 
 func (b *bench) close() error { return b.export.Remove() }

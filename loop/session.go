@@ -248,7 +248,7 @@ func (s *Session) task(ctx context.Context) (handoff.Task, error) {
 		return handoff.Task{}, err
 	}
 	task := handoff.Task{
-		Brief: brief, Tip: string(s.tip), Scope: s.scopePaths(), Environment: s.childEnvironment(),
+		Brief: brief, Tip: string(s.tip), Scope: s.scopePaths(), Environment: s.childEnvironment(s.setup.ProposerPassEnv),
 		Read: func(ctx context.Context, file string) ([]byte, error) {
 			return s.engine.Repo.ReadFile(ctx, s.tip, file)
 		},

@@ -113,7 +113,7 @@ func runCommandFlags(f *runFlags) []cli.Flag {
 		&cli.StringSliceFlag{Name: "protect", Usage: "`PATH` or glob no candidate may touch; repeatable"},
 		&cli.BoolFlag{Name: "no-protect", Destination: &f.noProtect, Usage: "protect nothing, in so many words"},
 		&cli.StringFlag{Name: "invariant", Usage: "`CMD` that must exit 0 for a candidate to be measured"},
-		&cli.StringFlag{Name: "proposer", Usage: "`WHO` proposes: builtin:tune or command:CMD; default builtin:tune"},
+		&cli.StringFlag{Name: "proposer", Usage: "`WHO` proposes: command:CMD, or builtin:tune for files and builtin:discover for skills, the defaults"},
 		&cli.IntFlag{Name: "max-experiments", Usage: "stop after `N` experiments; default 10"},
 		&cli.StringFlag{Name: "time-budget", Usage: "stop after `TIME`: minutes, or 1h30m; 0 is none; default 120"},
 		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant and the proposer; repeatable"},
@@ -138,10 +138,16 @@ func givenRunFlags(c *cli.Context) (given, error) {
 		}
 		g.Set("metric.direction", "--"+flag, string(direction))
 	}
+	g.passEnvToAll()
+	return g, nil
+}
+
+// passEnvToAll makes --pass-env, read as metric.pass_env, speak for the
+// proposer too (handoff.md R-SEAM-3).
+func (g given) passEnvToAll() {
 	if passed, ok := g.values["metric.pass_env"]; ok {
 		g.Set("proposer.pass_env", "--pass-env", passed...)
 	}
-	return g, nil
 }
 
 // runLoop is the whole of `forge run`.
@@ -264,11 +270,18 @@ func (env *Env) open(ctx context.Context, e *loop.Engine, cfg *config.Config, r 
 	if err := env.checkFrozenTrust(e.Repo, r.Config, cfg); err != nil {
 		return nil, err
 	}
-	passEnv, err := env.frozenPassEnv(r.Config, cfg)
+	passEnv, err := env.frozenPassEnv(r.Name, r.Config.PassEnv, cfg.Metric.PassEnv)
 	if err != nil {
 		return nil, err
 	}
-	return e.Resume(ctx, r, loop.Setup{Limits: limitsOf(cfg), PassEnv: passEnv, Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit})
+	proposerPassEnv, err := env.frozenPassEnv(r.Name, r.Config.Proposer.PassEnv, cfg.Proposer.PassEnv)
+	if err != nil {
+		return nil, err
+	}
+	return e.Resume(ctx, r, loop.Setup{
+		Limits: limitsOf(cfg), PassEnv: passEnv, ProposerPassEnv: proposerPassEnv,
+		Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit,
+	})
 }
 
 func frozenError(run string, c changedInput) error {
@@ -346,15 +359,19 @@ func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setu
 	if err != nil {
 		return loop.Setup{}, err
 	}
-	freeze := frozen(cfg, f, journal.Proposer{Kind: kind, Command: command, TimeoutSeconds: int(cfg.Proposer.Timeout.Seconds()), Fingerprint: "forge " + e.Version})
+	who := journal.Proposer{Kind: kind, Command: command, TimeoutSeconds: int(cfg.Proposer.Timeout.Seconds()), Fingerprint: "forge " + e.Version}
+	if command != nil {
+		who.PassEnv = namesOfEnv(cfg.Proposer.PassEnv)
+	}
+	freeze := frozen(cfg, f, who)
 	if f.skillMode {
 		if freeze, err = freezeSkill(freeze, cfg, f); err != nil {
 			return loop.Setup{}, err
 		}
 	}
-	passed := slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)
 	return loop.Setup{
-		Frozen: freeze, Name: f.name, Limits: limitsOf(cfg), PassEnv: env.passEnv(slices.Compact(passed)),
+		Frozen: freeze, Name: f.name, Limits: limitsOf(cfg),
+		PassEnv: env.passEnv(cfg.Metric.PassEnv), ProposerPassEnv: env.passEnv(cfg.Proposer.PassEnv),
 		Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit,
 	}, nil
 }
@@ -399,7 +416,7 @@ func frozen(cfg *config.Config, f runFlags, who journal.Proposer) journal.Run {
 			Resolution: text("run.resolution", "0"), Boundary: string(cfg.Run.Boundary),
 		},
 		Proposer: who, Ungraded: []string{}, Sandbox: "none",
-		PassEnv: namesOfEnv(slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)),
+		PassEnv: namesOfEnv(cfg.Metric.PassEnv),
 		Doctor:  journal.Doctor{Warnings: []string{}},
 	}
 }

@@ -32,6 +32,11 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 	if err == nil && cfg.IsSet("run.proposer") {
 		now.Proposer.Kind, now.Proposer.Command = kind, command
 	}
+	// A value given for one of several frozen names is no change.
+	now.PassEnv = namesOfEnv(slices.Concat(run.PassEnv, now.PassEnv))
+	if run.Proposer.Command != nil {
+		now.Proposer.PassEnv = namesOfEnv(slices.Concat(run.Proposer.PassEnv, cfg.Proposer.PassEnv))
+	}
 	var changed []changedInput
 	for _, c := range []struct {
 		key string
@@ -59,6 +64,7 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 		{"run.boundary", func(r journal.Run) any { return r.Thresholds.Boundary }},
 		{"run.proposer", func(r journal.Run) any { return loop.ProposerText(r.Proposer) }},
 		{"metric.pass_env", func(r journal.Run) any { return r.PassEnv }},
+		{"proposer.pass_env", func(r journal.Run) any { return r.Proposer.PassEnv }},
 	} {
 		if skillMode && generic(c.key) {
 			continue // the keys of a metric say nothing about a skill
@@ -109,22 +115,21 @@ func (env *Env) checkFrozenTrust(repo *gitstore.Repo, run journal.Run, cfg *conf
 	return gitstore.CheckTrust(missing)
 }
 
-// frozenPassEnv gives a resumed run's children the variables it froze by
-// name.
-func (env *Env) frozenPassEnv(run journal.Run, cfg *config.Config) ([]string, error) {
-	entries := slices.Concat(cfg.Metric.PassEnv, cfg.Proposer.PassEnv)
+// frozenPassEnv gives a child of a resumed run the variables it froze by name,
+// with the values entries give now.
+func (env *Env) frozenPassEnv(run string, frozen, entries []string) ([]string, error) {
 	given := namesOfEnv(entries)
-	for _, name := range run.PassEnv {
+	for _, name := range frozen {
 		if !slices.Contains(given, name) {
-			entries = append(entries, name)
+			entries = append(slices.Clip(entries), name)
 		}
 	}
 	passed := env.passEnv(entries)
 	have := namesOfEnv(passed)
-	for _, name := range run.PassEnv {
+	for _, name := range frozen {
 		if !slices.Contains(have, name) {
 			return nil, fault.New(fault.Usage, "forge run --resume --pass-env "+name+"=VALUE",
-				"run %s hands %s to its children; its value is not recorded and it is not set", run.Run, name)
+				"run %s hands %s to its children; its value is not recorded and it is not set", run, name)
 		}
 	}
 	return passed, nil

@@ -76,6 +76,7 @@ func (env *Env) submit(ctx context.Context, c *cli.Context, f submitFlags) (err 
 		return err
 	}
 	flags := givenFlags(c, map[string]string{"pass-env": "metric.pass_env"})
+	flags.passEnvToAll()
 	cfg, err := env.repoConfig(ctx, repo, f.named, flags)
 	if err != nil {
 		return err

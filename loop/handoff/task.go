@@ -33,7 +33,7 @@ type Task struct {
 	// Scope lists the files of the scope that may change, by their path from
 	// the root, sorted.
 	Scope []string
-	// Environment is what every child of this run is given.
+	// Environment is what a command proposer is given.
 	Environment []string
 	// Train are the queries of the train split, failing or not; nil where the
 	// evals are no queries. Nothing of val and test is ever in a task.

@@ -36,7 +36,7 @@ type Run struct {
 	Split      *Split          `json:"split"`  // of skill mode; null otherwise
 	Ungraded   []string        `json:"ungraded"`
 	Sandbox    string          `json:"sandbox"`
-	PassEnv    []string        `json:"pass_env"` // names only; values are never recorded
+	PassEnv    []string        `json:"pass_env"` // for metric and invariant: names only; values are never recorded
 	Baseline   Baseline        `json:"baseline"`
 	Doctor     Doctor          `json:"doctor"`
 }
@@ -100,6 +100,7 @@ type Proposer struct {
 	Command        []string `json:"command"`
 	TimeoutSeconds int      `json:"timeout_seconds"`
 	Fingerprint    string   `json:"fingerprint"`
+	PassEnv        []string `json:"pass_env,omitempty"` // of a command: names only
 }
 
 // Baseline is the unchanged state, measured: the readings in the order taken,
