@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"gitstore/skill":      0,
 	"gitstore/text":       0,
 	"gitstore/textdiff":   0,
+	"gitstore/vectors":    0,
 	"loop/verdict":        0,
 	"gitstore":            1,
 	"gitstore/evals":      1,
@@ -44,9 +45,9 @@ var floors = map[string]int{
 }
 
 // ground are the packages of floor 0 that others of floor 0 may import: an
-// error's kind and the crash points of the tests are needed everywhere, and
-// there is one way to compare texts.
-var ground = []string{"gitstore/crash", "gitstore/fault", "gitstore/text"}
+// error's kind, the crash points and the vectors of the tests are needed
+// everywhere, and there is one way to compare texts.
+var ground = []string{"gitstore/crash", "gitstore/fault", "gitstore/text", "gitstore/vectors"}
 
 // doors names the one package that may import an outside module, or one of
 // the standard library's that is dangerous.
@@ -143,6 +144,8 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s, which stands on no floor", s.path, path)
 			case !s.test && below >= floor && !(floor == 0 && slices.Contains(ground, target)):
 				t.Errorf("%s on floor %d imports %s on floor %d", s.path, floor, path, below)
+			case !s.test && target == "gitstore/vectors":
+				t.Errorf("%s imports %s, which is for tests", s.path, path)
 			case wing(s.pkg) != "" && wing(target) != "" && wing(s.pkg) != wing(target):
 				t.Errorf("%s imports %s: loop and curate never meet", s.path, path)
 			}

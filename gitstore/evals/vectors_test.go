@@ -1,19 +1,16 @@
 package evals_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"math"
+	"maps"
 	"math/big"
 	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 	"testing/fstest"
 
 	"forge/gitstore/evals"
-	"forge/gitstore/fault"
+	"forge/gitstore/vectors"
 	"forge/loop/verdict"
 )
 
@@ -40,62 +37,16 @@ type vector struct {
 	Expect map[string]any
 }
 
-// vectorFiles returns the committed file of that name and, if FORGE_VECTORS
-// names a folder, the one there.
-func vectorFiles(name string) []string {
-	files := []string{filepath.Join("testdata", name)}
-	if dir := os.Getenv("FORGE_VECTORS"); dir != "" {
-		files = append(files, filepath.Join(dir, name))
-	}
-	return files
-}
-
-// readVectors decodes a vector file.
-func readVectors[V any](t *testing.T, path string) []V {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Vectors []json.RawMessage }
-	if err := json.Unmarshal(data, &file); err != nil {
-		t.Fatalf("decode %s: %v", path, err)
-	}
-	var list []V
-	for _, raw := range file.Vectors {
-		var kind struct{ Cmd, Kind string }
-		var v V
-		if err := json.Unmarshal(raw, &kind); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Contains([]string{"split-assign", "score", "compare", "score-decide", "order", "baseline_cache"}, kind.Cmd+kind.Kind) {
-			continue
-		}
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if err := d.Decode(&v); err != nil {
-			t.Fatalf("decode %s: %v", raw, err)
-		}
-		list = append(list, v)
-	}
-	if len(list) == 0 {
-		t.Fatalf("%s holds no vectors", path)
-	}
-	return list
-}
-
 // loop.md sections 4 to 6, and the whole way from gradings to a decision.
 func TestLoopVectors(t *testing.T) {
 	run := map[string]func(*testing.T, vector) (any, error){
 		"split-assign": runSplit, "score": runScore, "compare": runCompare, "score-decide": runScoreDecide,
 	}
-	for _, path := range vectorFiles("loop.json") {
-		for _, v := range readVectors[vector](t, path) {
-			t.Run(v.ID, func(t *testing.T) {
-				got, err := run[v.Cmd](t, v)
-				checkDocument(t, got, err, v.Exit, v.Expect)
-			})
-		}
+	for _, v := range vectors.Read[vector](t, os.Getenv("FORGE_VECTORS"), "loop.json", slices.Sorted(maps.Keys(run))...) {
+		t.Run(v.ID, func(t *testing.T) {
+			got, err := run[v.Cmd](t, v)
+			vectors.Check(t, got, err, v.Exit, v.Expect)
+		})
 	}
 }
 
@@ -247,61 +198,6 @@ func runScoreDecide(t *testing.T, v vector) (any, error) {
 	return decide.Decide()
 }
 
-// checkDocument compares the keys that a vector names.
-func checkDocument(t *testing.T, document any, err error, exit int, expect map[string]any) {
-	t.Helper()
-	if got := int(fault.KindOf(err)); got != exit {
-		t.Fatalf("exit = %d (%v), want %d", got, err, exit)
-	}
-	if err != nil {
-		return
-	}
-	data, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	for key, want := range expect {
-		if value, there := got[key]; !there || !same(value, want) {
-			t.Errorf("%s = %v, want %v in %s", key, got[key], want, data)
-		}
-	}
-}
-
-// same compares decoded JSON, numbers within 1e-9.
-func same(got, want any) bool {
-	switch want := want.(type) {
-	case json.Number:
-		g, ok := got.(json.Number)
-		if !ok {
-			return false
-		}
-		x, errX := g.Float64()
-		y, errY := want.Float64()
-		return errX == nil && errY == nil && math.Abs(x-y) <= 1e-9
-	case []any:
-		g, ok := got.([]any)
-		return ok && slices.EqualFunc(g, want, same)
-	case map[string]any:
-		g, ok := got.(map[string]any)
-		if !ok || len(g) != len(want) {
-			return false
-		}
-		for k := range want {
-			if !same(g[k], want[k]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(got, want)
-}
-
 // statistics.md section 7.
 func TestStatisticsVectors(t *testing.T) {
 	type vector struct {
@@ -318,20 +214,18 @@ func TestStatisticsVectors(t *testing.T) {
 			Baseline, Reason string
 		}
 	}
-	for _, path := range vectorFiles("statistics.json") {
-		for _, v := range readVectors[vector](t, path) {
-			t.Run(v.ID, func(t *testing.T) {
-				if v.Kind == "order" {
-					if got := evals.PairOrder(v.In.Evals, evals.FirstLook); !slices.Equal(got, v.Out.First) {
-						t.Errorf("PairOrder(%d) = %q, want %q", v.In.Evals, got, v.Out.First)
-					}
-					return
+	for _, v := range vectors.Read[vector](t, os.Getenv("FORGE_VECTORS"), "statistics.json", "order", "baseline_cache") {
+		t.Run(v.ID, func(t *testing.T) {
+			if v.Kind == "order" {
+				if got := evals.PairOrder(v.In.Evals, evals.FirstLook); !slices.Equal(got, v.Out.First) {
+					t.Errorf("PairOrder(%d) = %q, want %q", v.In.Evals, got, v.Out.First)
 				}
-				cached := evals.CachedBaseline{KeyEqual: v.In.KeyEqual, KeptSince: v.In.KeptSince, Rounds: v.In.RoundsSince, MaxAge: v.In.MaxAge}
-				if source, reason := cached.Source(); source != v.Out.Baseline || reason != v.Out.Reason {
-					t.Errorf("%+v.Source() = %s, %s, want %s, %s", cached, source, reason, v.Out.Baseline, v.Out.Reason)
-				}
-			})
-		}
+				return
+			}
+			cached := evals.CachedBaseline{KeyEqual: v.In.KeyEqual, KeptSince: v.In.KeptSince, Rounds: v.In.RoundsSince, MaxAge: v.In.MaxAge}
+			if source, reason := cached.Source(); source != v.Out.Baseline || reason != v.Out.Reason {
+				t.Errorf("%+v.Source() = %s, %s, want %s, %s", cached, source, reason, v.Out.Baseline, v.Out.Reason)
+			}
+		})
 	}
 }

@@ -2,14 +2,15 @@ package skill
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path"
-	"path/filepath"
-	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"forge/gitstore/fault"
+	"forge/gitstore/vectors"
 )
 
 // loopVector is one call of `forge loop <cmd>` (loop.md section 14).
@@ -24,16 +25,6 @@ type loopVector struct {
 	Expect map[string]any
 }
 
-// vectorFiles returns the committed file of that name and, if FORGE_VECTORS
-// names a folder, the one there.
-func vectorFiles(name string) []string {
-	files := []string{filepath.Join("testdata", name)}
-	if dir := os.Getenv("FORGE_VECTORS"); dir != "" {
-		files = append(files, filepath.Join(dir, name))
-	}
-	return files
-}
-
 // arg decodes a text, number or list of a vector.
 func arg[T any](t *testing.T, raw json.RawMessage) T {
 	t.Helper()
@@ -45,25 +36,9 @@ func arg[T any](t *testing.T, raw json.RawMessage) T {
 }
 
 func TestLoopVectors(t *testing.T) {
-	for _, file := range vectorFiles("loop.json") {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		vectors := arg[struct{ Vectors []loopVector }](t, data).Vectors
-		if len(vectors) == 0 {
-			t.Fatalf("%s holds no vectors", file)
-		}
-		for _, v := range vectors {
-			switch v.Cmd {
-			case "verify-regions":
-				t.Run(v.ID, func(t *testing.T) { runVerify(t, v) })
-			case "appendix-append":
-				t.Run(v.ID, func(t *testing.T) { runAppend(t, v) })
-			case "artifact-stats":
-				t.Run(v.ID, func(t *testing.T) { runSizes(t, v) })
-			}
-		}
+	run := map[string]func(*testing.T, loopVector){"verify-regions": runVerify, "appendix-append": runAppend, "artifact-stats": runSizes}
+	for _, v := range vectors.Read[loopVector](t, os.Getenv("FORGE_VECTORS"), "loop.json", slices.Sorted(maps.Keys(run))...) {
+		t.Run(v.ID, func(t *testing.T) { run[v.Cmd](t, v) })
 	}
 }
 
@@ -72,7 +47,7 @@ func runVerify(t *testing.T, v loopVector) {
 	if got.OK != (v.Exit == 0) {
 		t.Errorf("OK = %t, want exit %d", got.OK, v.Exit)
 	}
-	checkDocument(t, got, v.Expect)
+	vectors.CheckDocument(t, got, v.Expect)
 }
 
 func runAppend(t *testing.T, v loopVector) {
@@ -91,7 +66,7 @@ func runAppend(t *testing.T, v loopVector) {
 	if want := arg[string](t, v.After); string(got.Data) != want {
 		t.Errorf("AppendNotes(%q, %q) = %q, want %q", before, notes, got.Data, want)
 	}
-	checkDocument(t, got, v.Expect)
+	vectors.CheckDocument(t, got, v.Expect)
 }
 
 // runSizes checks the numbers of artifact-stats; which files it counts and its
@@ -112,28 +87,13 @@ func runSizes(t *testing.T, v loopVector) {
 			sum = sum.Add(size)
 		}
 	}
-	got := map[string]any{
-		"chars": float64(sum.Chars), "lines": float64(sum.Lines), "tokens": float64(sum.Tokens(perToken)),
-		"protected_tokens": float64(sum.ProtectedTokens(perToken)), "suggested_budget": float64(SuggestedBudget(sum.Tokens(perToken))),
+	got := map[string]int{
+		"chars": sum.Chars, "lines": sum.Lines, "tokens": sum.Tokens(perToken),
+		"protected_tokens": sum.ProtectedTokens(perToken), "suggested_budget": SuggestedBudget(sum.Tokens(perToken)),
 	}
 	for key, value := range got {
-		if want, ok := v.Expect[key]; ok && v.Expect["file_count"] != nil && value != want {
-			t.Errorf("%s = %v, want %v", key, value, want)
-		}
-	}
-}
-
-// checkDocument compares the keys that a vector names.
-func checkDocument(t *testing.T, document any, expect map[string]any) {
-	t.Helper()
-	data, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := arg[map[string]any](t, data)
-	for key, want := range expect {
-		if !reflect.DeepEqual(got[key], want) {
-			t.Errorf("%s = %v, want %v in %s", key, got[key], want, data)
+		if want, ok := v.Expect[key]; ok && v.Expect["file_count"] != nil && json.Number(strconv.Itoa(value)) != want {
+			t.Errorf("%s = %d, want %v", key, value, want)
 		}
 	}
 }
