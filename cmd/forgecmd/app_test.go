@@ -34,7 +34,7 @@ func forge(t *testing.T, vars map[string]string, stdin string, args ...string) (
 	env, out, errs := testEnv(vars, stdin)
 	ctx := context.Background()
 	err := guarded(env, func() error { return env.run(ctx, append([]string{"forge"}, args...)) })
-	return report(ctx, env, err), out.String(), errs.String()
+	return printFailure(ctx, env, err), out.String(), errs.String()
 }
 
 // STYLE section 6, pitfall 1: exit 2, nothing on stdout, what to type.
@@ -111,8 +111,8 @@ func TestReport(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			env, _, stderr := testEnv(nil, "")
-			if code := report(tt.ctx, env, tt.err); code != tt.code || stderr.String() != tt.want {
-				t.Errorf("report(%v) = %d, prints %q, want %d, %q", tt.err, code, stderr, tt.code, tt.want)
+			if code := printFailure(tt.ctx, env, tt.err); code != tt.code || stderr.String() != tt.want {
+				t.Errorf("printFailure(%v) = %d, prints %q, want %d, %q", tt.err, code, stderr, tt.code, tt.want)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestCrash(t *testing.T) {
 		env, _, stderr := testEnv(nil, "")
 		env.Verbose = verbose
 		err := guarded(env, func() error { panic("index out of range") })
-		code := report(context.Background(), env, err)
+		code := printFailure(context.Background(), env, err)
 		if code != 70 || !strings.Contains(stderr.String(), "forge: error: forge crashed: index out of range\n") {
 			t.Errorf("exit %d, stderr %q", code, stderr)
 		}

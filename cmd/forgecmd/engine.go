@@ -164,6 +164,18 @@ func namesOfEnv(entries []string) []string {
 	return slices.Compact(names)
 }
 
+// openRun opens the repository and finds RUN for a command that only reads or
+// moves branches.
+func (env *Env) openRun(ctx context.Context, name string) (*loop.Engine, loop.RunRef, error) {
+	repo, err := env.openRepo(ctx)
+	if err != nil {
+		return nil, loop.RunRef{}, err
+	}
+	e := env.reader(repo)
+	r, err := env.findRun(ctx, e, name)
+	return e, r, err
+}
+
 // findRun is RUN of a command line.
 func (env *Env) findRun(ctx context.Context, e *loop.Engine, name string) (loop.RunRef, error) {
 	r, err := e.FindRun(ctx, name)

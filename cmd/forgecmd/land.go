@@ -38,12 +38,7 @@ func landCommand(env *Env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			repo, err := env.openRepo(c.Context)
-			if err != nil {
-				return err
-			}
-			e := env.reader(repo)
-			r, err := env.findRun(c.Context, e, c.Args().First())
+			e, r, err := env.openRun(c.Context, c.Args().First())
 			if err != nil {
 				return err
 			}

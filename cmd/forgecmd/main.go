@@ -40,7 +40,7 @@ func Main() int {
 	if flushed := stdout.Flush(); err == nil {
 		err = flushed
 	}
-	return report(ctx, env, err)
+	return printFailure(ctx, env, err)
 }
 
 // interrupted is the cause of a root context that a signal cancelled.
