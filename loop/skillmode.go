@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"forge/gitstore"
 	"forge/gitstore/crash"
@@ -403,7 +402,7 @@ func (s *Session) measureStart(ctx context.Context, base gitstore.Hash) (journal
 	}
 	list := s.skill.of(evals.Val)
 	s.emit("measure_started", "", MeasureStarted{What: "baseline", Runs: 2 * len(list)})
-	began := time.Now()
+	began := s.engine.Now()
 	results, err := s.skill.measurePairs(ctx, s.Run(), s.target.dir, [2]gitstore.Hash{base, base}, list)
 	if err != nil {
 		return journal.Baseline{}, readings{}, err
@@ -416,7 +415,7 @@ func (s *Session) measureStart(ctx context.Context, base gitstore.Hash) (journal
 		return journal.Baseline{}, readings{}, err
 	}
 	s.emit("measure_finished", "", MeasureFinished{
-		What: "baseline", Score: sides[0].Composite, Exact: sides[0].CompositeExact, NoiseFloor: "0", Seconds: time.Since(began).Seconds(), CostUSD: "0",
+		What: "baseline", Score: sides[0].Composite, Exact: sides[0].CompositeExact, NoiseFloor: "0", Seconds: s.engine.Now().Sub(began).Seconds(), CostUSD: "0",
 	})
 	return countBaseline(sides[0].CompositeExact), readings{}, nil
 }
