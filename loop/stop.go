@@ -237,9 +237,6 @@ func (s *Session) finish(ctx context.Context, reason Reason) (RunFinished, error
 	if errors.Is(err, gitstore.ErrNoChange) {
 		commit, err = s.tip, nil // it ended with this very report before
 	}
-	if errors.Is(err, gitstore.ErrNoChange) {
-		commit, err = s.tip, nil // it had ended already, and nothing was done since
-	}
 	if err != nil {
 		return RunFinished{}, fmt.Errorf("end run %q: %w", s.Run(), err)
 	}
