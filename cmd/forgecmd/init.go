@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -87,6 +87,16 @@ type written struct {
 func (env *Env) init(tree string, flags given) error {
 	var w written
 	path := filepath.Join(tree, filepath.FromSlash(ConfigPath))
+	for _, name := range []string{".forge", ".gitattributes"} {
+		if info, err := os.Lstat(filepath.Join(tree, name)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fault.New(fault.Refused, "", "%s is a symbolic link; forge never writes through links", name)
+		}
+	}
+	for key, values := range flags.values {
+		if !utf8.ValidString(strings.Join(values, "")) {
+			return fault.New(fault.Usage, "a configuration is UTF-8: put it into a script", "the value of %s is not valid UTF-8", flags.spelled[key])
+		}
+	}
 	_, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -140,11 +150,11 @@ func configText(flags given) []byte {
 		case set && list:
 			quoted := make([]string, len(values))
 			for i, v := range values {
-				quoted[i] = strconv.Quote(v)
+				quoted[i] = quoteTOML(v)
 			}
 			fmt.Fprintf(&b, "%s = [%s]\n", name, strings.Join(quoted, ", "))
 		case set:
-			fmt.Fprintf(&b, "%s = %s\n", name, strconv.Quote(values[0]))
+			fmt.Fprintf(&b, "%s = %s\n", name, quoteTOML(values[0]))
 		default:
 			fmt.Fprintf(&b, "# %s = %s\n", name, example)
 		}
@@ -158,6 +168,30 @@ func configText(flags given) []byte {
 	line("protected_paths", "metric.protected_paths", `["bench.sh", "**/*_test.go"]  # what no candidate may touch`, true)
 	line("invariant_command", "metric.invariant_command", `"go test ./..."  # must exit 0 for a candidate to be measured`, false)
 	return b.Bytes()
+}
+
+// quoteTOML is text as a basic string of TOML, which knows other escapes than
+// Go does.
+func quoteTOML(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
 }
 
 // writeNew writes a file that must not exist, and its directory.
@@ -178,10 +212,6 @@ func writeNew(path string, data []byte) error {
 // addAttributes appends the lines that .gitattributes lacks and keeps every
 // byte that is there.
 func addAttributes(path string) (added []string, err error) {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fault.New(fault.Refused, "", ".gitattributes is a symbolic link; forge never writes through links")
-	}
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read .gitattributes: %w", err)
