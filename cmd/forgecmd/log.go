@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/gitstore"
+	"forge/gitstore/fault"
 	"forge/loop"
 	"forge/loop/journal"
 )
@@ -47,6 +48,9 @@ func logCommand(env *Env) *cli.Command {
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 1); err != nil {
 				return err
+			}
+			if tsv && env.JSON {
+				return fault.New(fault.Usage, "leave one of them out", "--tsv and --json are two formats")
 			}
 			e, r, err := env.openRun(c.Context, c.Args().First())
 			if err != nil {

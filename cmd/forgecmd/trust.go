@@ -33,6 +33,9 @@ func trustCommand(env *Env) *cli.Command {
 			if err := wantArgs(c, 0, 0); err != nil {
 				return err
 			}
+			if print && env.JSON {
+				return fault.New(fault.Usage, "leave one of them out; the document of --json has the value as hash", "--print and --json are two formats")
+			}
 			repo, err := env.openRepo(c.Context)
 			if err != nil {
 				return err
