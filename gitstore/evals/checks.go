@@ -151,7 +151,7 @@ func (r *reader) object(e *Eval, c *Check, n *schema.Node) error {
 	if node := n.Get("id"); node != nil {
 		id, _, ok := idOf(node)
 		if !ok {
-			return badAt(r.line(node), "eval %q: the id of a check is %s, want a text that is not blank, or a whole number", e.ID, r.set.document.Bytes(node))
+			return badAt(r.line(node), "eval %q: the id of a check is %s, want a text that is not blank, or a whole number", e.ID, r.set.document.Excerpt(node))
 		}
 		c.ID, c.ownID = id, true
 	}
@@ -183,7 +183,7 @@ func (r *reader) weight(e *Eval, n *schema.Node) (*big.Rat, error) {
 	}
 	w, ok := node.AsNumber()
 	if !ok || w.Sign() <= 0 || len(decimal(w)) > maxWeightDigits {
-		return nil, badAt(r.line(node), "eval %q: a weight is %.40s, want a number above 0", e.ID, r.set.document.Bytes(node))
+		return nil, badAt(r.line(node), "eval %q: a weight is %s, want a number above 0", e.ID, r.set.document.Excerpt(node))
 	}
 	return w, nil
 }

@@ -151,7 +151,7 @@ func (f found) readTimings(dir fs.FS) ([]Timing, error) {
 			}
 			value, ok := node.AsNumber()
 			if !ok || value.Sign() < 0 {
-				return nil, bad("%q line %d: %s is %.40s, want a number of at least 0", p.name, document.Line(node.Start), member, document.Bytes(node))
+				return nil, bad("%q line %d: %s is %s, want a number of at least 0", p.name, document.Line(node.Start), member, document.Excerpt(node))
 			}
 			*into = value
 		}
@@ -334,7 +334,7 @@ func (g Grading) verdict(node *schema.Node) (Verdict, error) {
 	if id := node.Get("id"); id != nil {
 		text, _, ok := idOf(id)
 		if !ok {
-			return v, g.bad(id, "the id of an assertion is %.40s", g.document.Bytes(id))
+			return v, g.bad(id, "the id of an assertion is %s", g.document.Excerpt(id))
 		}
 		v.ID = text
 	}
@@ -356,7 +356,7 @@ func (g Grading) verdict(node *schema.Node) (Verdict, error) {
 		passed, ok = resultWords[strings.ToLower(text)]
 	}
 	if !ok {
-		return v, g.bad(member.Value, "assertion %q: %s is %.40s", v.name(), member.Name, g.document.Bytes(member.Value))
+		return v, g.bad(member.Value, "assertion %q: %s is %s", v.name(), member.Name, g.document.Excerpt(member.Value))
 	}
 	v.Passed = &passed
 	return v, nil

@@ -235,7 +235,7 @@ func (r *reader) id(e *Eval, prefix string, digits int) error {
 	}
 	id, source, ok := idOf(node)
 	if !ok {
-		return badAt(r.line(node), "an id is %s, want a text that is not blank, or a whole number", r.set.document.Bytes(node))
+		return badAt(r.line(node), "an id is %s, want a text that is not blank, or a whole number", r.set.document.Excerpt(node))
 	}
 	e.ID, e.IDSource = id, source
 	return nil
@@ -261,7 +261,7 @@ func (r *reader) split(e *Eval) (Split, error) {
 	case Train, Val, Test:
 		return s, nil
 	}
-	return "", badAt(r.line(node), "eval %q has the split %s, want train, val or test", e.ID, r.set.document.Bytes(node))
+	return "", badAt(r.line(node), "eval %q has the split %s, want train, val or test", e.ID, r.set.document.Excerpt(node))
 }
 
 // drive finds a path that begins with a drive letter.

@@ -289,6 +289,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(`[{"id":"a","assertions":[{"kind":"json-path","path":"$.a[0]['b']","value":[1]},{"cmd":["x"]},{"kind":"schema","schema":{"$ref":"#"}}]}]`))
 	f.Add([]byte("{\r\n  \"split_seed\": 3,\r\n  \"evals\": [\r\n    {\r\n      \"id\": \"a\"\r\n    }\r\n  ]\r\n}"))
+	f.Add([]byte("{ \"evals\": [ { \"id\": [\n] } ] }"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Read(data)
 		if err != nil {

@@ -15,6 +15,8 @@
 package schema
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
@@ -168,5 +170,12 @@ func (d *Document) Line(offset int) int {
 	return i
 }
 
-// Bytes is the text of a node as it stands in the document.
-func (d *Document) Bytes(n *Node) []byte { return d.Data[n.Start:n.End] }
+// Excerpt is a node as a message shows it: its text without the space between
+// values, so that it is one line, and at most 40 characters of it.
+func (d *Document) Excerpt(n *Node) string {
+	var line bytes.Buffer
+	if err := json.Compact(&line, d.Data[n.Start:n.End]); err != nil {
+		return fmt.Sprintf("%.40q", d.Data[n.Start:n.End])
+	}
+	return fmt.Sprintf("%.40s", line.String())
+}

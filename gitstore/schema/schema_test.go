@@ -88,15 +88,15 @@ func TestNodes(t *testing.T) {
 		t.Errorf("t = %q", text)
 	}
 	n := d.Root.Get("n")
-	if r, ok := n.AsNumber(); !ok || r.RatString() != "-15" || string(d.Bytes(n)) != "-1.50e1" || d.Line(n.Start) != 3 {
-		t.Errorf("n = %v, %q in line %d", r, d.Bytes(n), d.Line(n.Start))
+	if r, ok := n.AsNumber(); !ok || r.RatString() != "-15" || d.Excerpt(n) != "-1.50e1" || d.Line(n.Start) != 3 {
+		t.Errorf("n = %v, %q in line %d", r, d.Excerpt(n), d.Line(n.Start))
 	}
 	if i, ok := n.AsInt(); !ok || i != -15 {
 		t.Errorf("n = %d, %t", i, ok)
 	}
 	l := d.Root.Get("l")
-	if string(d.Bytes(l)) != "[true, null, {}, []]" || len(l.Items) != 4 || l.Items[1].Kind != Null {
-		t.Errorf("l = %q", d.Bytes(l))
+	if d.Excerpt(l) != "[true,null,{},[]]" || len(l.Items) != 4 || l.Items[1].Kind != Null {
+		t.Errorf("l = %q", d.Excerpt(l))
 	}
 	if b, ok := l.Items[0].AsBool(); !b || !ok {
 		t.Error("l[0] is not true")
