@@ -6,11 +6,30 @@ import (
 	"strings"
 )
 
-// sameValue are the keywords whose schemas look at the very value their own
-// schema looks at. A reference that comes back to itself through these alone
-// would never end.
-var sameValue = map[string]bool{
-	"allOf": true, "anyOf": true, "oneOf": true, "not": true, "if": true, "then": true, "else": true, "dependentSchemas": true,
+// holds says what the value of a keyword is.
+type holds int
+
+const (
+	other       holds = iota // no schema
+	schemas                  // a schema or a list of them, for parts of the value
+	named                    // schemas by names that are no keywords, for parts of the value
+	sameSchemas              // as schemas, for the very value the schema itself looks at
+	sameNamed                // as named, for that value
+)
+
+// keywords are those the library knows. A reference that comes back to itself
+// through the ones of the same value alone would never end.
+var keywords = map[string]holds{
+	"$id": other, "$schema": other, "$ref": other, "$comment": other, "$anchor": other, "$dynamicAnchor": other, "$dynamicRef": other, "$vocabulary": other,
+	"title": other, "description": other, "default": other, "deprecated": other, "readOnly": other, "writeOnly": other, "examples": other,
+	"type": other, "enum": other, "const": other, "multipleOf": other, "minimum": other, "maximum": other, "exclusiveMinimum": other, "exclusiveMaximum": other,
+	"minLength": other, "maxLength": other, "pattern": other, "minItems": other, "maxItems": other, "uniqueItems": other, "minContains": other, "maxContains": other,
+	"minProperties": other, "maxProperties": other, "required": other, "dependentRequired": other, "contentEncoding": other, "contentMediaType": other, "format": other,
+	"prefixItems": schemas, "items": schemas, "additionalItems": schemas, "contains": schemas, "unevaluatedItems": schemas,
+	"additionalProperties": schemas, "propertyNames": schemas, "unevaluatedProperties": schemas, "contentSchema": schemas,
+	"$defs": named, "definitions": named, "properties": named, "patternProperties": named,
+	"allOf": sameSchemas, "anyOf": sameSchemas, "oneOf": sameSchemas, "not": sameSchemas, "if": sameSchemas, "then": sameSchemas, "else": sameSchemas,
+	"dependentSchemas": sameNamed, "dependencies": sameNamed,
 }
 
 // checkReferences refuses a schema whose references leave it or never end,
@@ -28,34 +47,62 @@ type circle struct {
 	state map[*Node]int
 }
 
-// all checks every node below n as a place to begin.
+// all checks n and every schema in it as a place to begin.
 func (c *circle) all(n *Node) error {
-	if n == nil {
+	if n.Kind != Object {
 		return nil
 	}
-	if n.Kind == Object {
-		if err := c.follow(n); err != nil {
+	for _, m := range n.Members {
+		if err := c.checkName(n, m.Name); err != nil {
 			return err
 		}
 	}
-	for _, item := range n.Items {
-		if err := c.all(item); err != nil {
-			return err
-		}
+	if err := c.follow(n); err != nil {
+		return err
 	}
 	for _, m := range n.Members {
-		if data[m.Name] {
-			continue
-		}
-		if err := c.all(m.Value); err != nil {
-			return err
+		for _, sub := range within(m.Value, keywords[m.Name]) {
+			if err := c.all(sub); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// data are the keywords whose values are no schemas.
-var data = map[string]bool{"const": true, "enum": true, "default": true, "examples": true}
+// checkName refuses what the library would take for another keyword, or what
+// would give references another place to start from.
+func (c *circle) checkName(n *Node, name string) error {
+	if _, known := keywords[name]; known {
+		if name == "$id" && n != c.root {
+			return fmt.Errorf("$id stands inside the schema; it may only name the whole")
+		}
+		return nil
+	}
+	for keyword := range keywords {
+		if strings.EqualFold(keyword, name) { // encoding/json does not tell them apart
+			return fmt.Errorf("%q is no keyword; did you mean %q", name, keyword)
+		}
+	}
+	return nil
+}
+
+// within are the schemas in the value of a keyword.
+func within(n *Node, h holds) []*Node {
+	switch {
+	case h == other:
+		return nil
+	case h == named || h == sameNamed:
+		var list []*Node
+		for _, m := range n.Members {
+			list = append(list, m.Value)
+		}
+		return list
+	case n.Kind == Array:
+		return n.Items
+	}
+	return []*Node{n}
+}
 
 // types are the words of the keyword type; the library takes any.
 var types = map[string]bool{"null": true, "boolean": true, "object": true, "array": true, "number": true, "string": true, "integer": true}
@@ -73,7 +120,7 @@ func checkType(n *Node) error {
 
 // follow goes to every schema that looks at the same value as n.
 func (c *circle) follow(n *Node) error {
-	if n == nil || n.Kind != Object || c.state[n] == 2 {
+	if n.Kind != Object || c.state[n] == 2 {
 		return nil
 	}
 	if c.state[n] == 1 {
@@ -81,23 +128,12 @@ func (c *circle) follow(n *Node) error {
 	}
 	c.state[n] = 1
 	for _, m := range n.Members {
-		switch {
-		case m.Name == "$dynamicRef" || m.Name == "$recursiveRef" || m.Name == "$ref" && m.Value.Kind == String && !strings.HasPrefix(m.Value.Text, "#"):
-			return fmt.Errorf("%q lies outside the schema", m.Value.Text)
-		case m.Name == "$ref" && m.Value.Kind == String:
-			target, err := c.resolve(m.Value.Text)
-			if err != nil {
-				return err
-			}
-			if err := c.follow(target); err != nil {
-				return err
-			}
-		case m.Name == "type":
-			if err := checkType(m.Value); err != nil {
-				return err
-			}
-		case sameValue[m.Name]:
-			if err := c.within(m.Value); err != nil {
+		next, err := c.sameValue(m)
+		if err != nil {
+			return err
+		}
+		for _, sub := range next {
+			if err := c.follow(sub); err != nil {
 				return err
 			}
 		}
@@ -106,22 +142,21 @@ func (c *circle) follow(n *Node) error {
 	return nil
 }
 
-// within follows a schema, a list of schemas or a map of schemas.
-func (c *circle) within(n *Node) error {
-	if err := c.follow(n); err != nil {
-		return err
+// sameValue are the schemas a member applies to the value its own schema looks
+// at.
+func (c *circle) sameValue(m Member) ([]*Node, error) {
+	switch {
+	case m.Name == "$dynamicRef" || m.Name == "$recursiveRef" || m.Name == "$ref" && m.Value.Kind == String && !strings.HasPrefix(m.Value.Text, "#"):
+		return nil, fmt.Errorf("%q lies outside the schema", m.Value.Text)
+	case m.Name == "$ref" && m.Value.Kind == String:
+		target, err := c.resolve(m.Value.Text)
+		return []*Node{target}, err
+	case m.Name == "type":
+		return nil, checkType(m.Value)
+	case keywords[m.Name] == sameSchemas || keywords[m.Name] == sameNamed:
+		return within(m.Value, keywords[m.Name]), nil
 	}
-	for _, item := range n.Items {
-		if err := c.follow(item); err != nil {
-			return err
-		}
-	}
-	for _, m := range n.Members {
-		if err := c.follow(m.Value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nil, nil
 }
 
 // resolve is the schema a reference names.

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 func parse(t testing.TB, text string) *Document {
@@ -146,6 +149,8 @@ func TestValidate(t *testing.T) {
 		"exact":              {`{"maximum": 9007199254740992}`, `9007199254740993`, "root: maximum: 9007199254740993/1 is greater than 9007199254740992.000000"},
 		"inner reference":    {`{"$defs": {"s": {"type": "string"}}, "items": {"$ref": "#/$defs/s"}}`, `["a", 1]`, `/$defs/s: type: 1 has type "integer", want "string"`},
 		"draft 7":            {`{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}]}`, `[1]`, `/items/0: type: 1 has type "integer", want "null"`},
+		"names are free":     {`{"properties": {"Type": {"minimum": 2}, "$id": true, "$ref": {"type": "null"}}}`, `{"Type": 1}`, "/properties/Type: minimum: 1/1 is less than 2.000000"},
+		"a tree":             {`{"properties": {"left": {"$ref": "#"}}, "required": ["value"]}`, `{"value": 1, "left": {}}`, `root: required: missing properties: ["value"]`},
 		"2020-12 by default": {`{"prefixItems": [{"type": "null"}]}`, `[1]`, `/prefixItems/0: type: 1 has type "integer", want "null"`},
 	}
 	for name, tt := range tests {
@@ -164,21 +169,34 @@ func TestValidate(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"a file":          `{"$ref": "file:///etc/passwd"}`,
-		"the network":     `{"$ref": "https://example.com/schema.json"}`,
-		"a relative file": `{"$ref": "other.json"}`,
-		"no such place":   `{"$ref": "#/$defs/none"}`,
-		"bad keyword":     `{"type": "text"}`,
-		"bad pattern":     `{"pattern": "("}`,
-		"no schema":       `3`,
-		"a circle":        `{"$ref": "#"}`,
-		"a long circle":   `{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}}`,
-		"a dynamic one":   `{"$dynamicRef": "#x"}`,
-		"an anchor":       `{"$ref": "#x", "$defs": {"x": {"$anchor": "x"}}}`,
+		"a file":           `{"$ref": "file:///etc/passwd"}`,
+		"the network":      `{"$ref": "https://example.com/schema.json"}`,
+		"a relative file":  `{"$ref": "other.json"}`,
+		"no such place":    `{"$ref": "#/$defs/none"}`,
+		"bad keyword":      `{"type": "text"}`,
+		"bad pattern":      `{"pattern": "("}`,
+		"no schema":        `3`,
+		"a circle":         `{"$ref": "#"}`,
+		"a long circle":    `{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}}`,
+		"a dynamic one":    `{"$dynamicRef": "#x"}`,
+		"an anchor":        `{"$ref": "#x", "$defs": {"x": {"$anchor": "x"}}}`,
+		"draft 7 circle":   `{"dependencies": {"a": {"$ref": "#"}}}`,
+		"a keyword's case": `{"dependentSchemAs": {"a": {"$ref": "#"}}}`,
+		"an inner $id":     `{"$defs": {"a": {"$id": "http://a.example/", "$ref": "#/$defs/b"}, "b": {}}, "$ref": "#/$defs/a"}`,
 	} {
 		_, err := Compile(parse(t, text).Root)
 		if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "the schema does not load: ") {
 			t.Errorf("%s: Compile(%s) = %v, want one line that refuses it", name, text, err)
+		}
+	}
+}
+
+// Every keyword the library decodes is in the table that is walked.
+func TestKeywords(t *testing.T) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, known := keywords[name]; !known && name != "-" {
+			t.Errorf("%s is not in the table", name)
 		}
 	}
 }
@@ -246,6 +264,7 @@ func FuzzValidate(f *testing.F) {
 		{`{"$ref": "#"}`, `1`}, {`{"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}`, `[[[1]]]`},
 		{`{"if": {"type": "integer"}, "then": {"minimum": 1}, "else": false}`, `0`}, {`{"properties": {"type": {"type": "string"}}}`, `{"type": 3}`},
 		{`{"allOf": [{"$ref": "#/allOf/0"}]}`, `{}`}, {`{"dependentSchemas": {"a": {"$ref": "#"}}}`, `{"a": 1}`},
+		{`{"dependentSchemAs": {"a": {"$ref": "#"}}}`, `{"a": 1}`}, {`{"dependencies": {"a": {"$ref": "#"}}}`, `{"a": 1}`},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
 	}
