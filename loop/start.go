@@ -359,9 +359,24 @@ func (s *Session) remember(ctx context.Context) error {
 			return err
 		}
 		take(r.Name, j.Lines)
+		if kept := countKept(j.Lines); kept > 0 && !s.resumed && r.Config.Base == s.journal.Config.Base {
+			s.emit("warning", "", Warned{
+				Name:    "unlanded",
+				Message: fmt.Sprintf("from the same commit run %s kept %d, which this run will not try again; forge land %s brings what it kept", r.Name, kept, r.Name),
+			})
+		}
 	}
 	take(s.Run(), s.journal.Lines)
 	return nil
+}
+
+func countKept(lines []journal.Line) (n int) {
+	for _, l := range lines {
+		if l.Decision == string(verdict.Keep) {
+			n++
+		}
+	}
+	return n
 }
 
 // saw records that a state was made of another one. The first experiment that

@@ -93,6 +93,16 @@ func (s *Session) examine(ctx context.Context, a *attempt) (*guard.Violation, er
 	}, s.rules), nil
 }
 
+// repeats says whether edits would be refused as a duplicate; nothing is
+// written.
+func (s *Session) repeats(ctx context.Context, edits []gitstore.Edit) (bool, error) {
+	preview, err := s.engine.Repo.Preview(ctx, s.candidateChange(&attempt{edits: edits}))
+	if err != nil {
+		return false, err
+	}
+	return s.seen[seenKey(string(s.state), string(preview.State))] != "", nil
+}
+
 // seenKey is what makes two experiments one: the state they began on and the
 // state they lead to (handoff.md R-PROP-3).
 func seenKey(from, to string) string { return from + " " + to }

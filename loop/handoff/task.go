@@ -3,6 +3,8 @@ package handoff
 import (
 	"context"
 	"errors"
+
+	"forge/gitstore"
 )
 
 // ErrExhausted ends a run normally: the proposer has nothing left (R-PROP-2).
@@ -40,6 +42,9 @@ type Task struct {
 	Train []Query
 	// Tip is the commit the answer is applied to.
 	Tip string
+	// Repeats says whether edits lead to a state that an earlier experiment, of
+	// this run or another, made of the same state: such a proposal is refused.
+	Repeats func(ctx context.Context, edits []gitstore.Edit) (bool, error)
 }
 
 // Query is one trigger eval of the train split.

@@ -49,18 +49,27 @@ func (Discover) Propose(ctx context.Context, task handoff.Task) (handoff.Proposa
 		return handoff.Proposal{}, fault.New(fault.Usage, "forge reads what YAML allows; quote the value", "%s: %w", file, err)
 	}
 	d := newDiscovery(task, document)
-	best, found := d.choose()
-	if !found {
-		return handoff.Proposal{}, handoff.ErrExhausted
+	for {
+		best, found := d.choose()
+		if !found {
+			return handoff.Proposal{}, handoff.ErrExhausted
+		}
+		edited, err := document.SetDescription(best.description)
+		if err != nil {
+			return handoff.Proposal{}, err
+		}
+		edits := []gitstore.Edit{gitstore.Put(file, edited)}
+		repeats, err := task.Repeats(ctx, edits)
+		if err != nil {
+			return handoff.Proposal{}, err
+		}
+		if !repeats {
+			return handoff.Proposal{
+				Hypothesis: best.hypothesis(), Category: "content_quality", MutationType: "instruction_edit", Edits: edits,
+			}, nil
+		}
+		d.tried[best.hypothesis()] = true // by another run, from this state
 	}
-	edited, err := document.SetDescription(best.description)
-	if err != nil {
-		return handoff.Proposal{}, err
-	}
-	return handoff.Proposal{
-		Hypothesis: best.hypothesis(), Category: "content_quality", MutationType: "instruction_edit",
-		Edits: []gitstore.Edit{gitstore.Put(file, edited)},
-	}, nil
 }
 
 // skillFile is the target's SKILL.md.

@@ -8,17 +8,22 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"forge/gitstore"
 	"forge/gitstore/skill"
 	"forge/loop/handoff"
 )
 
-// ask gives discover a skill, its train queries and one competitor.
-func ask(t *testing.T, file string, tried []handoff.Tried, train ...handoff.Query) (description string, p handoff.Proposal, err error) {
+// ask gives discover a skill, its train queries and two competitors; elsewhere
+// are texts that another run's attempts on this state hold.
+func ask(t *testing.T, file string, elsewhere []string, tried []handoff.Tried, train ...handoff.Query) (description string, p handoff.Proposal, err error) {
 	t.Helper()
 	task := handoff.Task{Train: train, Scope: []string{"skills/x/SKILL.md"}}
 	task.Brief.Target.Path = "skills/x"
 	task.Brief.Tried = tried
 	task.Brief.Library = []handoff.Skill{{Path: "skills/pdf", Name: "pdf-forms", Description: "Fills in PDF forms."}, {Path: "skills/clean", Name: "csv-clean", Description: "Removes broken rows."}}
+	task.Repeats = func(_ context.Context, edits []gitstore.Edit) (bool, error) {
+		return slices.ContainsFunc(elsewhere, func(d string) bool { return strings.Contains(string(edits[0].Data), d) }), nil
+	}
 	task.Read = func(context.Context, string) ([]byte, error) { return []byte(file), nil }
 	if p, err = (Discover{}).Propose(t.Context(), task); err != nil {
 		return "", p, err
@@ -57,7 +62,7 @@ func TestDiscover(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, p, err := ask(t, file(tt.description), nil, tt.train...)
+			got, p, err := ask(t, file(tt.description), nil, nil, tt.train...)
 			if tt.want == "" {
 				if !errors.Is(err, handoff.ErrExhausted) {
 					t.Fatalf("Propose = %q, %v, want exhausted", got, err)
@@ -80,26 +85,43 @@ func TestDiscover(t *testing.T) {
 // R-DISC-5: what was tried on this baseline is not proposed again; after a
 // KEEP it may be.
 func TestDiscoverTried(t *testing.T) {
-	_, first, err := ask(t, file("Adds up columns."), nil, yes("revenue please"), yes("invoices please"))
+	_, first, err := ask(t, file("Adds up columns."), nil, nil, yes("revenue please"), yes("invoices please"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tried := []handoff.Tried{{Hypothesis: first.Hypothesis, Decision: "NEUTRAL"}}
-	_, second, err := ask(t, file("Adds up columns."), tried, yes("revenue please"), yes("invoices please"))
+	_, second, err := ask(t, file("Adds up columns."), nil, tried, yes("revenue please"), yes("invoices please"))
 	if err != nil || second.Hypothesis == first.Hypothesis {
 		t.Errorf("tried %q, then proposed %q, %v", first.Hypothesis, second.Hypothesis, err)
 	}
 	tried = append(tried, handoff.Tried{Hypothesis: "say when: other", Decision: "KEEP"})
-	_, third, err := ask(t, file("Adds up columns."), tried, yes("revenue please"), yes("invoices please"))
+	_, third, err := ask(t, file("Adds up columns."), nil, tried, yes("revenue please"), yes("invoices please"))
 	if err != nil || third.Hypothesis != first.Hypothesis {
 		t.Errorf("after a KEEP: proposed %q, %v, want %q again", third.Hypothesis, err, first.Hypothesis)
+	}
+}
+
+// R-PROP-3, K12: what another run made of this very state is passed over, not
+// proposed and refused.
+func TestDiscoverElsewhere(t *testing.T) {
+	_, first, err := ask(t, file("Adds up columns."), nil, nil, yes("revenue please"), yes("invoices please"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := string(first.Edits[0].Data)
+	_, second, err := ask(t, file("Adds up columns."), []string{made}, nil, yes("revenue please"), yes("invoices please"))
+	if err != nil || second.Hypothesis == first.Hypothesis {
+		t.Errorf("another run tried %q, this one proposed %q, %v", first.Hypothesis, second.Hypothesis, err)
+	}
+	if _, last, err := ask(t, file("Adds up columns."), []string{"Adds up"}, nil, yes("revenue please")); !errors.Is(err, handoff.ErrExhausted) {
+		t.Errorf("with nothing new to try: proposed %q, %v, want exhausted", last.Hypothesis, err)
 	}
 }
 
 // R-DISC-4: the result fits into 1,024 code points, or is not proposed.
 func TestDiscoverLength(t *testing.T) {
 	long := strings.Repeat("x", 1020) + "."
-	if got, _, err := ask(t, file(long), nil, yes("revenue")); !errors.Is(err, handoff.ErrExhausted) {
+	if got, _, err := ask(t, file(long), nil, nil, yes("revenue")); !errors.Is(err, handoff.ErrExhausted) {
 		t.Errorf("a description of %d code points became one of %d", utf8.RuneCountInString(long), utf8.RuneCountInString(got))
 	}
 }

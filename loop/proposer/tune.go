@@ -39,16 +39,26 @@ func (t *Tune) Propose(ctx context.Context, task handoff.Task) (handoff.Proposal
 	for i, past := range task.Brief.Tried {
 		tried[i] = tune.Tried{Hypothesis: past.Hypothesis, Decision: past.Decision}
 	}
-	p, err := tune.Propose(files, tried)
-	if errors.Is(err, tune.ErrExhausted) {
-		return handoff.Proposal{}, handoff.ErrExhausted
+	for {
+		p, err := tune.Propose(files, tried)
+		if errors.Is(err, tune.ErrExhausted) {
+			return handoff.Proposal{}, handoff.ErrExhausted
+		}
+		if err != nil {
+			return handoff.Proposal{}, err
+		}
+		edits := []gitstore.Edit{gitstore.Put(p.Path, p.Data)}
+		repeats, err := task.Repeats(ctx, edits)
+		if err != nil {
+			return handoff.Proposal{}, err
+		}
+		if !repeats {
+			return handoff.Proposal{Hypothesis: p.Hypothesis, Category: p.Category, MutationType: p.MutationType, Edits: edits}, nil
+		}
+		// Another run tried it from here. To this search it is a move that failed:
+		// the run begins where that one began and would be refused the move.
+		tried = append(tried, tune.Tried{Hypothesis: p.Hypothesis})
 	}
-	if err != nil {
-		return handoff.Proposal{}, err
-	}
-	return handoff.Proposal{
-		Hypothesis: p.Hypothesis, Category: p.Category, MutationType: p.MutationType, Edits: []gitstore.Edit{gitstore.Put(p.Path, p.Data)},
-	}, nil
 }
 
 // read gives the scope's files; only what changed since the last brief is read
