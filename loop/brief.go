@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"forge/gitstore/skill"
 	"forge/loop/guard"
 	"forge/loop/handoff"
 	"forge/loop/journal"
@@ -38,7 +39,7 @@ func (s *Session) Next(ctx context.Context) (handoff.Brief, error) {
 		Target: handoff.Target{Path: s.target.dir, Name: s.target.slug, Tree: string(s.state), Files: files},
 		Scope:  handoff.Scope{Include: []string{s.relative(s.target.text)}, Exclude: []string{".forge/**"}, MaxFiles: run.Guards.MaxScopeFiles},
 		Protected: handoff.Protected{
-			Regions: []any{}, Paths: append([]string{}, run.Guards.ProtectedPaths...),
+			Regions: append([]handoff.Region{}, s.regions...), Paths: append([]string{}, run.Guards.ProtectedPaths...),
 		},
 		Baseline: s.briefBaseline(), Thresholds: s.briefThresholds(),
 		Phase:    handoff.Phase{Name: phase(n), Trend: s.trend()},
@@ -73,7 +74,7 @@ func (s *Session) briefFiles(ctx context.Context) ([]handoff.File, error) {
 	if s.files != nil {
 		return s.files, nil
 	}
-	files := []handoff.File{}
+	files, regions := []handoff.File{}, []handoff.Region{}
 	for _, name := range sortedPaths(s.scope) {
 		entry, err := s.engine.Repo.Lookup(ctx, s.tip, name)
 		if err != nil {
@@ -83,14 +84,26 @@ func (s *Session) briefFiles(ctx context.Context) ([]handoff.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %q at the run's tip: %w", name, err)
 		}
+		if s.skill != nil {
+			regions = append(regions, regionsOf(s.relative(name), data)...)
+		}
 		sum := sha256.Sum256(data)
 		files = append(files, handoff.File{
 			Path: s.relative(name), Mode: fmt.Sprintf("%06o", uint32(entry.Mode)), Bytes: len(data),
 			Tokens: utf8.RuneCount(data) / charsPerToken, SHA256: hex.EncodeToString(sum[:]),
 		})
 	}
-	s.files = files
+	s.files, s.regions = files, regions
 	return files, nil
+}
+
+func regionsOf(file string, data []byte) (list []handoff.Region) {
+	for _, r := range skill.Scan(data).List {
+		list = append(list, handoff.Region{
+			Path: file, Name: strings.TrimPrefix(r.Name, "FORGE_"), FirstLine: r.FirstLine, LastLine: r.LastLine,
+		})
+	}
+	return list
 }
 
 func sortedPaths(files guard.Sizes) []string {

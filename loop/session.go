@@ -37,8 +37,9 @@ type Session struct {
 
 	target   target
 	rules    guard.Rules
-	scope    guard.Sizes    // at the tip
-	files    []handoff.File // the scope as briefs list it; nil after a KEEP
+	scope    guard.Sizes      // at the tip
+	files    []handoff.File   // the scope as briefs list it; nil after a KEEP
+	regions  []handoff.Region // of the files, in skill mode
 	bars     verdict.Bars
 	baseline stored
 	seen     map[string]string // candidates tried, by state and result
@@ -185,7 +186,7 @@ func barsOf(run journal.Run) (verdict.Bars, error) {
 
 // rulesOf reads the frozen guards; start is the scope when the run began.
 func rulesOf(run journal.Run, t target, start guard.Sizes) (guard.Rules, error) {
-	rules := guard.Rules{Target: t.glob, Reserved: t.reserved, Start: start}
+	rules := guard.Rules{Target: t.glob, Reserved: t.reserved, Start: start, Regions: run.Mode == ModeSkill}
 	for _, p := range run.Guards.ProtectedPaths {
 		g, err := gitstore.ParseGlob(p)
 		if err != nil {
@@ -252,6 +253,7 @@ func (s *Session) task(ctx context.Context) (handoff.Task, error) {
 		Read: func(ctx context.Context, file string) ([]byte, error) {
 			return s.engine.Repo.ReadFile(ctx, s.tip, file)
 		},
+		Repeats: s.repeats,
 	}
 	if s.skill != nil {
 		for _, e := range s.skill.of(evals.Train) {

@@ -127,6 +127,9 @@ func (e *Engine) targetOf(ctx context.Context, base gitstore.Hash, run *journal.
 
 // prepareSkill reads what the skill is measured with, and freezes it.
 func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitstore.Hash) error {
+	if err := s.checkRegions(ctx, base); err != nil {
+		return err
+	}
 	if err := s.loadSkill(ctx, *run, base); err != nil {
 		return err
 	}
@@ -150,6 +153,21 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 		run.Doctor.Warnings = append(run.Doctor.Warnings, w)
 	}
 	run.Doctor.Forced = run.Split.Force
+	return nil
+}
+
+// checkRegions refuses a skill with a protected region that is not whole:
+// nothing could say what of it must stay (loop.md R-REG-1).
+func (s *Session) checkRegions(ctx context.Context, base gitstore.Hash) error {
+	for _, file := range sortedPaths(s.scope) {
+		data, err := s.engine.Repo.ReadFile(ctx, base, file)
+		if err != nil {
+			return fmt.Errorf("read %q: %w", file, err)
+		}
+		if bad := skill.Scan(data).Malformed; len(bad) > 0 {
+			return fault.New(fault.Refused, "put the markers right by hand and commit", "%s:%d: protected region %s: %s", file, bad[0].Line, bad[0].Name, bad[0].Reason)
+		}
+	}
 	return nil
 }
 

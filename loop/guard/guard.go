@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"forge/gitstore"
+	"forge/gitstore/skill"
 	"forge/loop/verdict"
 )
 
@@ -42,6 +43,7 @@ type Rules struct {
 	Protected     []gitstore.Glob
 	MinScopeRatio *big.Rat // 0 to 1
 	Start         Sizes    // the scope when the run began
+	Regions       bool     // whether protected regions are guarded: in skill mode
 }
 
 // Candidate is one change, previewed.
@@ -61,7 +63,7 @@ func Path(refused error) *Violation {
 // Check returns the first violation in the order of the guards, or nil.
 func Check(c Candidate, r Rules) *Violation {
 	for _, guard := range []func(Candidate, Rules) *Violation{
-		link, reserved, scope, protected, noOp, duplicate, scopeRatio, byteRatio, keptRatio,
+		link, reserved, scope, protected, regions, noOp, duplicate, scopeRatio, byteRatio, keptRatio,
 	} {
 		if v := guard(c, r); v != nil {
 			return v
@@ -140,6 +142,25 @@ func (r Rules) IsProtected(file string) bool { return matchesAny(r.Protected, fi
 
 func matchesAny(globs []gitstore.Glob, file string) bool {
 	return slices.ContainsFunc(globs, func(g gitstore.Glob) bool { return g.Match(file) })
+}
+
+// regions refuses a change to a protected region of any file: its bytes, its
+// number, its order and its place in the text around it (G1; A09 to A11).
+func regions(c Candidate, r Rules) *Violation {
+	if !r.Regions {
+		return nil
+	}
+	return invalid("regions", "%s has protected regions that must stay as they are", offending(c, func(f gitstore.FileChange) bool {
+		return !skill.VerifyRegions(text(f.Before), text(f.After)).OK
+	}))
+}
+
+// text is the content of a regular file; a missing one and a link have none.
+func text(f *gitstore.File) []byte {
+	if f == nil || special(f.Mode) {
+		return nil
+	}
+	return f.Data
 }
 
 // noOp finds the same tree (G2, A12): every byte, mode and line ending counts.

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"math/big"
+	"strings"
 	"testing"
 
 	"forge/gitstore"
@@ -93,6 +94,49 @@ func TestCheck(t *testing.T) {
 				t.Errorf("Check = %+v: no sentence, or the wrong decision", v)
 			}
 		})
+	}
+}
+
+// A09 to A11: protected regions stay as they are, byte for byte and in their
+// place; the text around them is free, and generic mode has none.
+func TestCheckRegions(t *testing.T) {
+	const keep = "<!-- FORGE_KEEP_START -->\nmine\n<!-- FORGE_KEEP_END -->\n"
+	before := "# Title\n" + keep + "tail\n"
+	tests := map[string]struct {
+		after string
+		free  bool
+	}{
+		"text around it":         {after: "# Another\n\nmore\n" + keep + "tail and more\n", free: true},
+		"A09 a byte inside":      {after: strings.Replace(before, "mine", "Mine", 1)},
+		"A09 its line ending":    {after: strings.Replace(before, "mine\n", "mine\r\n", 1)},
+		"A09 gone":               {after: "# Title\ntail\n"},
+		"A10 across a line":      {after: "# Title\ntail\n" + keep},
+		"A11 a second one":       {after: before + keep},
+		"A11 an appendix is new": {after: before + "<!-- FORGE_APPENDIX_START -->\n<!-- FORGE_APPENDIX_END -->\n"},
+		"half open":              {after: before + "<!-- FORGE_KEEP_START -->\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := Candidate{
+				Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{changed("src/a.md", file(gitstore.ModeFile, before), file(gitstore.ModeFile, tt.after))}},
+				TipTree: "tip", Tip: ten(),
+			}
+			rules := Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Regions: true}
+			if v := Check(c, rules); (v == nil) != tt.free || v != nil && v.Guard != "regions" {
+				t.Errorf("Check = %+v, want free: %t", v, tt.free)
+			}
+			rules.Regions = false
+			if v := Check(c, rules); v != nil {
+				t.Errorf("generic mode: Check = %+v", v)
+			}
+		})
+	}
+	c := Candidate{
+		Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{changed("src/a.md", file(gitstore.ModeFile, before), nil)}},
+		TipTree: "tip", Tip: ten(),
+	}
+	if v := Check(c, Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Regions: true}); v == nil || v.Guard != "regions" {
+		t.Errorf("the file deleted: Check = %+v, want regions", v)
 	}
 }
 

@@ -88,8 +88,17 @@ type Scope struct {
 
 // Protected is what a patch must leave alone inside the scope.
 type Protected struct {
-	Regions []any    `json:"regions"`
+	Regions []Region `json:"regions"`
 	Paths   []string `json:"paths"`
+}
+
+// Region is a protected region of a file, markers included. Name is without
+// FORGE_; lines count from 1.
+type Region struct {
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	FirstLine int    `json:"first_line"`
+	LastLine  int    `json:"last_line"`
 }
 
 // Baseline is the score of the tip that a candidate is compared with. Exact is

@@ -29,6 +29,9 @@ func (b Brief) writeRules(out *strings.Builder) {
 	if len(b.Protected.Paths) > 0 {
 		fmt.Fprintf(out, "Protected: %s.\n", list(b.Protected.Paths))
 	}
+	for _, r := range b.Protected.Regions {
+		fmt.Fprintf(out, "Protected: `%s`, lines %d to %d (%s).\n", r.Path, r.FirstLine, r.LastLine, r.Name)
+	}
 	fmt.Fprintf(out, "\nFiles:\n\n")
 	for _, f := range b.Target.Files {
 		fmt.Fprintf(out, "* `%s`, %d bytes\n", f.Path, f.Bytes)
