@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,12 +12,18 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"forge/gitstore/schema"
 )
+
+// scriptsDir is where the scripts lie: the directory the tests start in.
+var scriptsDir, _ = os.Getwd()
 
 // commands are what scripts may say beside testscript's own words.
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"exits":     exits,
+		"fits":      fits,
 		"gone":      gone,
 		"intact":    intact,
 		"jsonlines": jsonLines,
@@ -98,6 +105,27 @@ func jsonLines(ts *testscript.TestScript, neg bool, args []string) {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(line), &object); err != nil {
 			ts.Fatalf("%v in line %q", err, line)
+		}
+	}
+}
+
+// fits SCHEMA FILE... wants every FILE (or stdout) to be a document of a
+// shipped schema: brief, proposal or result.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: fits SCHEMA FILE...")
+	}
+	text, err := os.ReadFile(filepath.Join(scriptsDir, "..", "loop", "handoff", "schemas", "forge."+args[0]+".1.json"))
+	ts.Check(err)
+	shipped, err := schema.Parse(text, schema.Limits{})
+	ts.Check(err)
+	compiled, err := schema.Compile(shipped.Root)
+	ts.Check(err)
+	for _, file := range args[1:] {
+		document, err := schema.Parse([]byte(ts.ReadFile(file)), schema.Limits{})
+		ts.Check(err)
+		if err := compiled.Validate(document.Root); err != nil {
+			ts.Fatalf("%s is no %s: %v", file, args[0], err)
 		}
 	}
 }
