@@ -27,6 +27,9 @@ func ownedByUser(dir, sudoUID string) bool {
 	return user == 0 && err == nil && int(stat.Uid) == caller
 }
 
+// closed reports whether a mode keeps others out.
+func closed(mode os.FileMode) bool { return mode.Perm()&0o077 == 0 }
+
 // inodeOf returns the number that tells a file from another of the same name.
 func inodeOf(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -20,10 +20,22 @@ import (
 )
 
 // Folder is where `forge next` puts a brief and the working copy that goes
-// with it (handoff.md R-NEXT-3).
-func (s *Session) Folder(temporary string, uid int) string {
-	sum := sha256.Sum256([]byte(s.engine.Repo.CommonDir()))
-	return filepath.Join(temporary, fmt.Sprintf("forge-%d", uid), hex.EncodeToString(sum[:])[:8], s.Run(), handoff.ExperimentName(len(s.journal.Lines)+1))
+// with it (handoff.md R-NEXT-3). A temporary directory is shared: the folder
+// forge uses there must be the user's own, or it is refused.
+func (s *Session) Folder(temporary string, uid int) (string, error) {
+	own, base := s.engine.folders(temporary, uid)
+	if err := gitstore.PrivateDir(own); err != nil {
+		return "", err
+	}
+	return filepath.Join(base, s.Run(), handoff.ExperimentName(len(s.journal.Lines)+1)), nil
+}
+
+// folders are the user's folder in a temporary directory, and the one in it
+// that belongs to this repository.
+func (e *Engine) folders(temporary string, uid int) (own, base string) {
+	sum := sha256.Sum256([]byte(e.Repo.CommonDir()))
+	own = filepath.Join(temporary, fmt.Sprintf("forge-%d", uid))
+	return own, filepath.Join(own, hex.EncodeToString(sum[:])[:8])
 }
 
 // HandOver writes a brief's folder: brief.json, brief.md, work/ and evidence/.
@@ -203,7 +215,10 @@ func (s *Session) Answer(ctx context.Context, p handoff.Proposal) (handoff.Resul
 	if err != nil {
 		return handoff.Result{}, err
 	}
-	if !open {
+	var warnings []string
+	if open {
+		warnings = []string{"this experiment was begun before: what was handed in then was measured, not what is handed in now"}
+	} else {
 		if _, err := s.resolve(ctx, p); err != nil {
 			if skip, ok := errors.AsType[*handoff.SkipError](err); ok {
 				return handoff.Result{}, fault.New(fault.Usage, "the brief stays valid", "the patch cannot be used: %s", skip.Detail)
@@ -214,7 +229,9 @@ func (s *Session) Answer(ctx context.Context, p handoff.Proposal) (handoff.Resul
 			return handoff.Result{}, err
 		}
 	}
-	return s.result(ctx, id)
+	r, err := s.result(ctx, id)
+	r.Warnings = append(r.Warnings, warnings...)
+	return r, err
 }
 
 // Decline ends the experiment as SKIP without a candidate.
@@ -274,8 +291,13 @@ func point(exact string) *handoff.Point {
 // that are gone, below what [Session.Folder] uses (R-NEXT-3). Only folders of
 // the names forge gives are touched.
 func (e *Engine) SweepFolders(ctx context.Context, temporary string, uid int) error {
-	sum := sha256.Sum256([]byte(e.Repo.CommonDir()))
-	base := filepath.Join(temporary, fmt.Sprintf("forge-%d", uid), hex.EncodeToString(sum[:])[:8])
+	own, base := e.folders(temporary, uid)
+	if _, err := os.Lstat(own); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := gitstore.PrivateDir(own); err != nil {
+		return nil // somebody else's: nothing of forge's is in it
+	}
 	folders, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

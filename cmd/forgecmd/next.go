@@ -106,7 +106,9 @@ func (env *Env) next(ctx context.Context, c *cli.Context, f nextFlags) (err erro
 	}
 	dir := f.dir
 	if dir == "" {
-		dir = session.Folder(env.temporary(), os.Getuid())
+		if dir, err = session.Folder(env.temporary(), os.Getuid()); err != nil {
+			return err
+		}
 	} else {
 		dir = env.Path(dir)
 	}

@@ -111,7 +111,13 @@ func (env *Env) answer(ctx context.Context, s *loop.Session, what string, f subm
 		return s.Decline(ctx, f.skip)
 	}
 	proposal := handoff.Proposal{Hypothesis: handoff.Clean(f.hypothesis), Category: "unknown"}
-	dir := s.Folder(env.temporary(), os.Getuid())
+	dir := ""
+	if what == "" { // what lies in the brief's own folder
+		var err error
+		if dir, err = s.Folder(env.temporary(), os.Getuid()); err != nil {
+			return handoff.Result{}, err
+		}
+	}
 	named, err := env.readProposal(f.proposal, what, dir)
 	if err != nil {
 		return handoff.Result{}, err
@@ -201,6 +207,9 @@ func (env *Env) printResult(r handoff.Result, exitCode bool) error {
 			return err
 		}
 	} else {
+		for _, w := range r.Warnings {
+			env.Warn("%s", w)
+		}
 		fmt.Fprintf(env.Stdout, "%s/%s %s", r.Run, r.Experiment, r.Decision)
 		if r.Formula != nil {
 			fmt.Fprintf(env.Stdout, "  %s", *r.Formula)
