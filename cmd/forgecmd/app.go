@@ -99,7 +99,11 @@ func wire(env *Env, command *cli.Command, name string) {
 	}
 	if command.Action == nil {
 		command.Action = func(*cli.Context) error {
-			return fault.New(fault.Usage, seeHelp(name), "%s wants a command after it: %s", name, strings.Join(namesOf(command), ", "))
+			which := ""
+			if names := namesOf(command); len(names) <= 5 {
+				which = ": " + strings.Join(names, ", ")
+			}
+			return fault.New(fault.Usage, seeHelp(name), "%s wants a command after it%s", name, which)
 		}
 	}
 	for _, sub := range command.Subcommands {

@@ -35,6 +35,11 @@ func loopCommand(env *Env) *cli.Command {
 			splitCommand(env),
 			scoreCommand(env),
 			compareCommand(env),
+			regionsCommand(env),
+			appendixCommand(env),
+			budgetCommand(env),
+			invariantsSnapshotCommand(env),
+			invariantsCheckCommand(env),
 		},
 	}
 }

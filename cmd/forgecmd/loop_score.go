@@ -50,7 +50,7 @@ func scoreCommand(env *Env) *cli.Command {
 				return fmt.Errorf("%q: %w", c.Args().First(), err)
 			}
 			if f.out != "" {
-				text, err := scoreFile(score)
+				text, err := jsonFile(score)
 				if err != nil {
 					return err
 				}
@@ -95,14 +95,14 @@ func (env *Env) scoreRequest(c *cli.Context, f scoreFlags) (evals.Request, error
 	return q, nil
 }
 
-// scoreFile is a score as it is printed.
-func scoreFile(score evals.Score) ([]byte, error) {
+// jsonFile is a document as it is printed.
+func jsonFile(document any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(score); err != nil {
-		return nil, fmt.Errorf("encode the score: %w", err)
+	if err := encoder.Encode(document); err != nil {
+		return nil, fmt.Errorf("encode the document: %w", err)
 	}
 	return text.Bytes(), nil
 }

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path"
 	"slices"
-	"strconv"
 	"testing"
 
 	"forge/gitstore/fault"
@@ -20,7 +18,6 @@ type loopVector struct {
 	Args   map[string]json.RawMessage
 	Before json.RawMessage
 	After  json.RawMessage
-	Files  map[string]json.RawMessage
 	Exit   int
 	Expect map[string]any
 }
@@ -36,7 +33,7 @@ func arg[T any](t *testing.T, raw json.RawMessage) T {
 }
 
 func TestLoopVectors(t *testing.T) {
-	run := map[string]func(*testing.T, loopVector){"verify-regions": runVerify, "appendix-append": runAppend, "artifact-stats": runSizes}
+	run := map[string]func(*testing.T, loopVector){"verify-regions": runVerify, "appendix-append": runAppend}
 	for _, v := range vectors.Read[loopVector](t, os.Getenv("FORGE_VECTORS"), "loop.json", slices.Sorted(maps.Keys(run))...) {
 		t.Run(v.ID, func(t *testing.T) { run[v.Cmd](t, v) })
 	}
@@ -67,33 +64,4 @@ func runAppend(t *testing.T, v loopVector) {
 		t.Errorf("AppendNotes(%q, %q) = %q, want %q", before, notes, got.Data, want)
 	}
 	vectors.CheckDocument(t, got, v.Expect)
-}
-
-// runSizes checks the numbers of artifact-stats; which files it counts and its
-// document belong to the command.
-func runSizes(t *testing.T, v loopVector) {
-	perToken := arg[int](t, v.Args["chars_per_token"])
-	var sum Size
-	for name, raw := range v.Files {
-		counted := slices.ContainsFunc(arg[[]string](t, v.Args["paths"]), func(pattern string) bool {
-			match, err := path.Match(pattern, name)
-			return err == nil && match
-		})
-		var content string
-		if !counted || json.Unmarshal(raw, &content) != nil {
-			continue
-		}
-		if size, ok := Measure([]byte(content)); ok {
-			sum = sum.Add(size)
-		}
-	}
-	got := map[string]int{
-		"chars": sum.Chars, "lines": sum.Lines, "tokens": sum.Tokens(perToken),
-		"protected_tokens": sum.ProtectedTokens(perToken), "suggested_budget": SuggestedBudget(sum.Tokens(perToken)),
-	}
-	for key, value := range got {
-		if want, ok := v.Expect[key]; ok && v.Expect["file_count"] != nil && json.Number(strconv.Itoa(value)) != want {
-			t.Errorf("%s = %d, want %v", key, value, want)
-		}
-	}
 }

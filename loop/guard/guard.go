@@ -87,11 +87,15 @@ func invalid(name, format string, paths []string) *Violation {
 	if len(paths) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%q", paths[0])
-	if len(paths) > 1 {
-		what += fmt.Sprintf(" and %d more", len(paths)-1)
+	return &Violation{Guard: name, Decision: verdict.Invalid, Message: fmt.Sprintf(format, first(paths)), Paths: paths}
+}
+
+// first names the first of some paths and says how many more there are.
+func first(paths []string) string {
+	if len(paths) == 1 {
+		return fmt.Sprintf("%q", paths[0])
 	}
-	return &Violation{Guard: name, Decision: verdict.Invalid, Message: fmt.Sprintf(format, what), Paths: paths}
+	return fmt.Sprintf("%q and %d more", paths[0], len(paths)-1)
 }
 
 // link refuses writing through, replacing or retargeting a link, and any new

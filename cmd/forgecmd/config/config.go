@@ -66,6 +66,9 @@ type Run struct {
 	Parallel             int              `key:"parallel"`
 	NoiseRepeats         int              `key:"noise_repeats"`
 	RejectedLimit        int              `key:"rejected_limit"`
+	AppendixMaxNotes     int              `key:"appendix_max_notes"`
+	TokenBudget          int              `key:"token_budget"` // 0: a quarter more than at the start, at least 2,000
+	CharsPerToken        int              `key:"chars_per_token"`
 	MinScopeRatio        *big.Rat         `key:"min_scope_ratio"` // 0 to 1
 	MaxScopeFiles        int              `key:"max_scope_files"`
 	MaxExport            int64            `key:"max_export_mib"` // bytes

@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 		Mode: "auto", MaxExperiments: 10, MaxCrashes: 3, TimeBudget: 2 * time.Hour,
 		ImprovementThreshold: rat("1/50"), RegressionThreshold: rat("1/20"), NearMissBand: rat("1/50"),
 		SplitRatio: evals.Fractions{Val: rat("1/4"), Test: rat("1/4")}, SplitSeed: "42", MinEvals: 6, MinEvalsForTest: 12, RunsPerSide: 1, Parallel: 4,
-		Boundary: "inclusive", NoiseRepeats: 5, RejectedLimit: 10,
+		Boundary: "inclusive", NoiseRepeats: 5, RejectedLimit: 10, AppendixMaxNotes: 15, CharsPerToken: 3,
 		MinScopeRatio: rat("9/10"), MaxScopeFiles: 200, MaxExport: 1 << 30, Sandbox: Sandbox{Auto: true},
 	}
 	if !reflect.DeepEqual(c.Run, want) {

@@ -87,6 +87,9 @@ var keys = []key{
 	{Name: "run.noise_repeats", Kind: kindInt, Default: "5", Min: "3", Max: "10", Reader: "engine"},
 	{Name: "run.parallel", Kind: kindInt, Default: "4", Min: "1", Max: "256", Reader: "engine"},
 	{Name: "run.rejected_limit", Kind: kindInt, Default: "10", Min: "0", Max: "1000", Reader: "context"},
+	{Name: "run.appendix_max_notes", Kind: kindInt, Default: "15", Min: "1", Max: "1000", Reader: "appendix"},
+	{Name: "run.token_budget", Kind: kindInt, Min: "1", Max: "100000000", Reader: "guard"},
+	{Name: "run.chars_per_token", Kind: kindInt, Default: "3", Min: "1", Max: "10", Reader: "guard"},
 	{Name: "run.min_scope_ratio", Kind: kindNumber, Default: "0.9", Min: "0", Max: "1", Reader: "guard"},
 	{Name: "run.max_scope_files", Kind: kindInt, Default: "200", Min: "1", Max: "100000", Reader: "guard"},
 	{Name: "run.max_export_mib", Kind: kindMiB, Default: "1024", Min: "1", Max: "1048576", Reader: "process", NotYet: true},
@@ -121,7 +124,7 @@ var later = strings.Fields(`
 	run.execution_mode run.max_deferred_per_run run.max_usd run.per_day_max_usd run.max_runs run.max_tokens
 	run.transfer_evals run.eval_pool run.eval_rotation_interval run.baseline run.baseline_max_age run.early_exit
 	run.second_look run.trigger_runs run.test_runs run.gain_prior
-	run.min_support_count run.appendix run.appendix_max_notes run.token_budget run.chars_per_token
+	run.min_support_count run.appendix
 	run.keep_evidence run.meta_memory_interval run.pattern_min_support run.max_knowledge_gaps_per_experiment
 	run.gap_limit run.knowledge_enabled run.knowledge_sources_provided run.knowledge_inbox run.knowledge_budget
 	run.vault_coverage_threshold run.knowledge_stale_experiments
