@@ -7,6 +7,7 @@ import (
 
 	"forge/gitstore"
 	"forge/gitstore/evals"
+	"forge/loop/guard"
 	"forge/loop/handoff"
 	"forge/loop/runner"
 	"forge/loop/verdict"
@@ -33,6 +34,7 @@ func (s *Session) briefSkill(ctx context.Context, b *handoff.Brief) error {
 	b.Scope.Include, b.Scope.Exclude = []string{"**"}, []string{".forge/**", "evals/**", "knowledge/**", "PURPOSE.md"}
 	b.Allowed = handoff.Allowed{Categories: skillCategories, MutationTypes: skillMutations}
 	b.Thresholds.Resolution = s.resolution()
+	s.briefBudget(b)
 	list := s.skill.of(evals.Train)
 	results, err := s.train(ctx, list)
 	if err != nil {
@@ -53,6 +55,20 @@ func (s *Session) briefSkill(ctx context.Context, b *handoff.Brief) error {
 		}
 	}
 	return nil
+}
+
+// briefBudget says how large the skill is, and what is forced while it is over
+// its budget (roles.md section 13, step 7).
+func (s *Session) briefBudget(b *handoff.Brief) {
+	if s.rules.TokenBudget == 0 { // a run begun before there were budgets
+		return
+	}
+	budget, now := s.rules.TokenBudget, s.rules.Tokens(s.scope)
+	b.Limits.TokenBudget, b.Limits.TokensNow, b.Limits.OverBudget = &budget, &now, now > budget
+	if b.Limits.OverBudget {
+		category, mutation := guard.ForcedCategory, guard.ForcedMutationType
+		b.Guidance.ForcedCategory, b.Guidance.ForcedMutationType = &category, &mutation
+	}
 }
 
 // train measures the train split at the tip, once per state.

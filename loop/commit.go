@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/gitstore"
+	"forge/loop/guard"
 	"forge/loop/handoff"
 	"forge/loop/journal"
 	"forge/loop/verdict"
@@ -126,7 +127,7 @@ func (s *Session) take(ctx context.Context, a *attempt, decision verdict.Decisio
 		if f.After == nil {
 			delete(s.scope, f.Path)
 		} else {
-			s.scope[f.Path] = int64(len(f.After.Data))
+			s.scope[f.Path] = guard.SizeOf(f.After.Data)
 		}
 	}
 	s.state, s.files = a.preview.State, nil

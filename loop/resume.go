@@ -88,6 +88,9 @@ func (s *Session) reopen(ctx context.Context, name string) error {
 		if err := s.loadSkill(ctx, run, gitstore.Hash(run.Base)); err != nil {
 			return err
 		}
+		if s.rules.IndexChars, err = e.indexChars(ctx, tip, s.target); err != nil {
+			return err
+		}
 	}
 	if err := s.enter(ctx, tip, j); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (e *Engine) sizes(ctx context.Context, commit gitstore.Hash, t target, max 
 			return nil
 		}
 		data, err := e.Repo.Blob(ctx, entry.Object)
-		files[entry.Path] = int64(len(data))
+		files[entry.Path] = guard.SizeOf(data)
 		return err
 	})
 	if errors.Is(err, gitstore.ErrNotFound) && count == 0 {
@@ -186,7 +186,10 @@ func barsOf(run journal.Run) (verdict.Bars, error) {
 
 // rulesOf reads the frozen guards; start is the scope when the run began.
 func rulesOf(run journal.Run, t target, start guard.Sizes) (guard.Rules, error) {
-	rules := guard.Rules{Target: t.glob, Reserved: t.reserved, Start: start, Regions: run.Mode == ModeSkill}
+	rules := guard.Rules{Target: t.glob, Reserved: t.reserved, Start: start}
+	if run.Mode == ModeSkill {
+		rules.Skill, rules.TokenBudget, rules.CharsPerToken = t.dir, run.Guards.TokenBudget, max(1, run.Guards.CharsPerToken)
+	}
 	for _, p := range run.Guards.ProtectedPaths {
 		g, err := gitstore.ParseGlob(p)
 		if err != nil {

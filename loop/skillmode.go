@@ -19,6 +19,7 @@ import (
 	"forge/gitstore/evals"
 	"forge/gitstore/fault"
 	"forge/gitstore/skill"
+	"forge/loop/guard"
 	"forge/loop/handoff"
 	"forge/loop/journal"
 	"forge/loop/runner"
@@ -146,6 +147,13 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 	if err != nil {
 		return err
 	}
+	if s.rules.IndexChars, err = s.engine.indexChars(ctx, base, s.target); err != nil {
+		return err
+	}
+	if run.Guards.TokenBudget == 0 {
+		run.Guards.TokenBudget = skill.SuggestedBudget(s.rules.Tokens(s.scope))
+	}
+	s.rules.TokenBudget = run.Guards.TokenBudget
 	run.Split.EvalsSHA256, run.Split.ValSHA256, run.Split.TestSHA256 = whole, val, test
 	run.Split.Train, run.Split.Val, run.Split.Test = k.split.Counts.Train, k.split.Counts.Val, k.split.Counts.Test
 	run.Ungraded = append([]string{}, k.gradable.Ungraded...)
@@ -169,6 +177,15 @@ func (s *Session) checkRegions(ctx context.Context, base gitstore.Hash) error {
 		}
 	}
 	return nil
+}
+
+// indexChars are the code points of the knowledge index of a skill.
+func (e *Engine) indexChars(ctx context.Context, commit gitstore.Hash, t target) (int, error) {
+	data, err := e.Repo.ReadFile(ctx, commit, path.Join(t.dir, "knowledge", "INDEX.md"))
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return 0, nil
+	}
+	return guard.SizeOf(data).Chars, err
 }
 
 // loadSkill reads the evals of a run's skill at a commit and divides them as

@@ -23,6 +23,7 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 	now := frozen(cfg, f, run.Proposer)
 	if run.Mode == loop.ModeSkill {
 		now.Thresholds.Resolution = cfg.Value("run.resolution")
+		now.Guards.TokenBudget, now.Guards.CharsPerToken = cfg.Run.TokenBudget, cfg.Run.CharsPerToken
 	}
 	if target, err := gitstore.CleanTarget(now.Target); err == nil {
 		now.Target = target
@@ -61,6 +62,8 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 		{"run.near_miss_band", func(r journal.Run) any { return r.Thresholds.NearMissBand }},
 		{"run.noise_floor", func(r journal.Run) any { return r.Thresholds.NoiseFloor }},
 		{"run.resolution", func(r journal.Run) any { return r.Thresholds.Resolution }},
+		{"run.token_budget", func(r journal.Run) any { return r.Guards.TokenBudget }},
+		{"run.chars_per_token", func(r journal.Run) any { return r.Guards.CharsPerToken }},
 		{"run.boundary", func(r journal.Run) any { return r.Thresholds.Boundary }},
 		{"run.proposer", func(r journal.Run) any { return loop.ProposerText(r.Proposer) }},
 		{"metric.pass_env", func(r journal.Run) any { return r.PassEnv }},

@@ -60,6 +60,7 @@ func freezeSkill(run journal.Run, cfg *config.Config, f runFlags) (journal.Run, 
 	run.Mode, run.Runner = loop.ModeSkill, encoded
 	run.Metric = journal.Metric{Direction: "higher_is_better", KeepPaths: []string{}}
 	run.Guards.ProtectedPaths, run.Guards.InvariantCommand, run.Guards.InvariantTimeoutSeconds = []string{}, nil, 0
+	run.Guards.TokenBudget, run.Guards.CharsPerToken = cfg.Run.TokenBudget, cfg.Run.CharsPerToken
 	run.Thresholds.Resolution = cfg.Value("run.resolution")
 	run.Split = &journal.Split{
 		Seed: string(cfg.Run.SplitSeed), Ratio: ratioText(cfg.Run.SplitRatio), MinEvals: cfg.Run.MinEvals, MinForTest: cfg.Run.MinEvalsForTest,

@@ -33,8 +33,20 @@ type Violation struct {
 // maxPaths bounds what a violation lists (loop.md section 11).
 const maxPaths = 20
 
-// Sizes are the files of a scope: bytes by path from the repository's root.
-type Sizes map[string]int64
+// Sizes are the files of a scope by path from the repository's root.
+type Sizes map[string]FileSize
+
+// FileSize is how large a file is.
+type FileSize struct {
+	Bytes int64
+	Chars int // code points; 0 if it is not UTF-8
+}
+
+// SizeOf measures a file.
+func SizeOf(data []byte) FileSize {
+	size, _ := skill.Measure(data)
+	return FileSize{Bytes: int64(len(data)), Chars: size.Chars}
+}
 
 // Rules are what a run's candidates are held to; frozen at its start.
 type Rules struct {
@@ -43,7 +55,11 @@ type Rules struct {
 	Protected     []gitstore.Glob
 	MinScopeRatio *big.Rat // 0 to 1
 	Start         Sizes    // the scope when the run began
-	Regions       bool     // whether protected regions are guarded: in skill mode
+
+	Skill         string // directory of the skill: its regions and its budget are guarded; "" in generic mode
+	TokenBudget   int    // tokens; frozen when the run began; 0 for none
+	CharsPerToken int    // 1 or more
+	IndexChars    int    // code points of knowledge/INDEX.md, which counts and is no candidate's
 }
 
 // Candidate is one change, previewed.
@@ -63,7 +79,7 @@ func Path(refused error) *Violation {
 // Check returns the first violation in the order of the guards, or nil.
 func Check(c Candidate, r Rules) *Violation {
 	for _, guard := range []func(Candidate, Rules) *Violation{
-		link, reserved, scope, protected, regions, noOp, duplicate, scopeRatio, byteRatio, keptRatio,
+		link, reserved, scope, protected, regions, noOp, duplicate, budget, scopeRatio, byteRatio, keptRatio,
 	} {
 		if v := guard(c, r); v != nil {
 			return v
@@ -151,7 +167,7 @@ func matchesAny(globs []gitstore.Glob, file string) bool {
 // regions refuses a change to a protected region of any file: its bytes, its
 // number, its order and its place in the text around it (G1; A09 to A11).
 func regions(c Candidate, r Rules) *Violation {
-	if !r.Regions {
+	if r.Skill == "" {
 		return nil
 	}
 	return invalid("regions", "%s has protected regions that must stay as they are", offending(c, func(f gitstore.FileChange) bool {
@@ -183,6 +199,37 @@ func duplicate(c Candidate, _ Rules) *Violation {
 	return &Violation{Guard: "duplicate", Decision: verdict.Invalid, Message: "the same result on the same state was tried in " + c.SeenIn}
 }
 
+// budget refuses a change that does not make a skill smaller while it is over
+// its token budget (A14). The change that crosses the line is measured: what
+// follows must shrink (roles.md R-MUT-3).
+func budget(c Candidate, r Rules) *Violation {
+	if r.Skill == "" || r.TokenBudget == 0 || r.Tokens(c.Tip) <= r.TokenBudget {
+		return nil
+	}
+	was, is := r.chars(c.Tip), r.chars(after(c, r))
+	if is < was {
+		return nil
+	}
+	return &Violation{
+		Guard: "budget", Decision: verdict.Invalid,
+		Message: fmt.Sprintf("%d tokens are over the budget of %d, and the change does not make the skill smaller", is/r.CharsPerToken, r.TokenBudget),
+	}
+}
+
+// Tokens estimates the tokens of a skill's files that an agent may load
+// (loop.md R-BUDGET-1, R-BUDGET-3).
+func (r Rules) Tokens(files Sizes) int { return r.chars(files) / r.CharsPerToken }
+
+func (r Rules) chars(files Sizes) int {
+	sum := r.IndexChars
+	for file, size := range files {
+		if Budgeted(strings.TrimPrefix(file, r.Skill+"/")) {
+			sum += size.Chars
+		}
+	}
+	return sum
+}
+
 // after is the scope as the candidate leaves it.
 func after(c Candidate, r Rules) Sizes {
 	now := make(Sizes, len(c.Tip))
@@ -196,7 +243,7 @@ func after(c Candidate, r Rules) Sizes {
 		if f.After == nil {
 			delete(now, f.Path)
 		} else {
-			now[f.Path] = int64(len(f.After.Data))
+			now[f.Path] = SizeOf(f.After.Data)
 		}
 	}
 	return now
@@ -225,7 +272,7 @@ func keptRatio(c Candidate, r Rules) *Violation {
 
 func (s Sizes) total() (sum int64) {
 	for _, size := range s {
-		sum += size
+		sum += size.Bytes
 	}
 	return sum
 }

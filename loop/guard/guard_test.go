@@ -26,7 +26,7 @@ func file(mode gitstore.Mode, data string) *gitstore.File {
 func ten() Sizes {
 	s := Sizes{}
 	for _, name := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"} {
-		s["src/"+name] = 10
+		s["src/"+name] = FileSize{Bytes: 10, Chars: 10}
 	}
 	return s
 }
@@ -121,11 +121,11 @@ func TestCheckRegions(t *testing.T) {
 				Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{changed("src/a.md", file(gitstore.ModeFile, before), file(gitstore.ModeFile, tt.after))}},
 				TipTree: "tip", Tip: ten(),
 			}
-			rules := Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Regions: true}
+			rules := Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Skill: "src", TokenBudget: 1000, CharsPerToken: 3}
 			if v := Check(c, rules); (v == nil) != tt.free || v != nil && v.Guard != "regions" {
 				t.Errorf("Check = %+v, want free: %t", v, tt.free)
 			}
-			rules.Regions = false
+			rules.Skill = ""
 			if v := Check(c, rules); v != nil {
 				t.Errorf("generic mode: Check = %+v", v)
 			}
@@ -135,8 +135,43 @@ func TestCheckRegions(t *testing.T) {
 		Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{changed("src/a.md", file(gitstore.ModeFile, before), nil)}},
 		TipTree: "tip", Tip: ten(),
 	}
-	if v := Check(c, Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Regions: true}); v == nil || v.Guard != "regions" {
+	if v := Check(c, Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), Start: ten(), Skill: "src", TokenBudget: 1000, CharsPerToken: 3}); v == nil || v.Guard != "regions" {
 		t.Errorf("the file deleted: Check = %+v, want regions", v)
+	}
+}
+
+// A14, roles.md R-MUT-3: the change that crosses the budget is measured; over
+// it only one that shrinks is.
+func TestCheckBudget(t *testing.T) {
+	text := func(n int) *gitstore.File { return file(gitstore.ModeFile, strings.Repeat("x", n)) }
+	tests := map[string]struct {
+		budget int
+		file   gitstore.FileChange
+		want   string
+	}{
+		"crosses the line":              {budget: 34, file: changed("s/references/new.md", nil, text(900))},
+		"exactly on budget, then grows": {budget: 33, file: changed("s/references/new.md", nil, text(900))},
+		"over, adds a reference":        {budget: 32, file: changed("s/references/new.md", nil, text(1)), want: "budget"},
+		"over, as large as before":      {budget: 32, file: changed("s/SKILL.md", text(100), text(100)), want: "budget"},
+		"over, one character less":      {budget: 32, file: changed("s/SKILL.md", text(100), text(99))},
+		"over, moved into a new dir":    {budget: 32, file: changed("s/other/x", nil, text(1)), want: "budget"},
+		"no budget":                     {file: changed("s/references/new.md", nil, text(9000))},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := Candidate{
+				Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{tt.file}}, TipTree: "tip",
+				Tip: Sizes{"s/SKILL.md": SizeOf(text(100).Data), "s/evals/evals.json": SizeOf(text(5000).Data)},
+			}
+			rules := Rules{Target: glob(t, "s"), MinScopeRatio: new(big.Rat), Skill: "s", TokenBudget: tt.budget, CharsPerToken: 3}
+			got := ""
+			if v := Check(c, rules); v != nil {
+				got = v.Guard
+			}
+			if got != tt.want {
+				t.Errorf("guard %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

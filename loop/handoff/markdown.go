@@ -16,6 +16,9 @@ func (b Brief) Markdown() []byte {
 	section(&out, "Last experiments", b.Last, pastLine)
 	section(&out, "Near misses", b.NearMisses, pastLine)
 	fmt.Fprintf(&out, "## Guidance\n\n%s\n\n", b.Guidance.Text)
+	if b.Limits.OverBudget {
+		fmt.Fprintf(&out, "Over the token budget (%d of %d): only a change that makes the skill smaller is measured.\n\n", *b.Limits.TokensNow, *b.Limits.TokenBudget)
+	}
 	section(&out, "Rejected: do not repeat these", b.Rejected, pastLine)
 	section(&out, "What the target competes with", b.Library, func(k Skill) string { return k.Name + ": " + k.Description })
 	section(&out, "Evidence: what fails on train", b.Failures, func(f Failure) string { return f.Eval + ": " + f.Prompt })

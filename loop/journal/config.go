@@ -82,6 +82,8 @@ type Guards struct {
 	MinScopeRatio           string   `json:"min_scope_ratio"`
 	MaxScopeFiles           int      `json:"max_scope_files"`
 	InvariantsSHA256        string   `json:"invariants_sha256"`
+	TokenBudget             int      `json:"token_budget,omitempty"`    // of a skill, in tokens
+	CharsPerToken           int      `json:"chars_per_token,omitempty"` // of a skill
 }
 
 // Thresholds are the bars of decide as exact text.

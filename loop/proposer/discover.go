@@ -86,7 +86,8 @@ func skillFile(task handoff.Task) (string, error) {
 type discovery struct {
 	task    handoff.Task
 	name    string
-	before  string   // the description without the own clause
+	present string   // the description as it stands
+	before  string   // the same without the own clause
 	words   []string // of the own clause
 	fresh   []string // words that may be added
 	library *lexical.Library
@@ -122,7 +123,7 @@ func (c clause) hypothesis() string {
 }
 
 func newDiscovery(task handoff.Task, document skill.Document) *discovery {
-	d := &discovery{task: task, name: document.Name, tried: map[string]bool{}, scored: map[string]score{}}
+	d := &discovery{task: task, name: document.Name, present: document.Description, tried: map[string]bool{}, scored: map[string]score{}}
 	d.before, d.words = splitClause(document.Description)
 	var others []lexical.Document
 	for _, l := range task.Brief.Library {
@@ -228,6 +229,9 @@ func (d *discovery) freshWords(description string) []string {
 func (d *discovery) choose() (best clause, found bool) {
 	for _, words := range d.candidates() {
 		c := clause{words: words, description: d.describe(words)}
+		if d.task.Brief.Limits.OverBudget && len(c.description) >= len(d.present) {
+			continue // only what makes the skill smaller is measured
+		}
 		if !usable(c.description) || d.tried[c.hypothesis()] {
 			continue
 		}
