@@ -130,7 +130,7 @@ func (s *Session) take(ctx context.Context, a *attempt, decision verdict.Decisio
 			s.scope[f.Path] = guard.SizeOf(f.After.Data)
 		}
 	}
-	s.state, s.files = a.preview.State, nil
+	s.state, s.files, s.stood = a.preview.State, nil, nil
 	if s.skill != nil {
 		_, kept, _ := a.record.Figures()
 		s.baseline, err = newStored(countBaseline(kept), "fresh")

@@ -40,6 +40,7 @@ type Session struct {
 	scope    guard.Sizes      // at the tip
 	files    []handoff.File   // the scope as briefs list it; nil after a KEEP
 	regions  []handoff.Region // of the files, in skill mode
+	stood    []string         // windows of hidden evals in the scope; nil after a KEEP
 	bars     verdict.Bars
 	baseline stored
 	seen     map[string]string // candidates tried, by state and result

@@ -222,6 +222,7 @@ func (s *Session) loadSkill(ctx context.Context, run journal.Run, base gitstore.
 	if s.setup.Limits.TargetValue == nil {
 		s.setup.Limits.TargetValue = big.NewRat(1, 1) // nothing left to gain (DECISIONS V19)
 	}
+	s.rules.Leaks = k.set.Windows(func(id string) bool { return k.split.Assignment[id] != evals.Train })
 	s.skill = k
 	return nil
 }

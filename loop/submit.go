@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"forge/gitstore"
@@ -88,9 +89,32 @@ func (s *Session) examine(ctx context.Context, a *attempt) (*guard.Violation, er
 	}
 	a.preview = preview
 	a.record.Mutation = mutationOf(preview, string(s.state))
+	stood, err := s.stoodWindows(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return guard.Check(guard.Candidate{
-		Preview: preview, TipTree: s.tipTree, Tip: s.scope, SeenIn: s.seen[seenKey(string(s.state), string(preview.State))],
+		Preview: preview, TipTree: s.tipTree, Tip: s.scope, Stood: stood, SeenIn: s.seen[seenKey(string(s.state), string(preview.State))],
 	}, s.rules), nil
+}
+
+// stoodWindows are the windows of hidden evals that the skill holds at the
+// tip. They change with a KEEP only, so they are kept between experiments.
+func (s *Session) stoodWindows(ctx context.Context) ([]string, error) {
+	if s.skill == nil || s.stood != nil {
+		return s.stood, nil
+	}
+	stood := []string{}
+	for _, name := range sortedPaths(s.scope) {
+		data, err := s.engine.Repo.ReadFile(ctx, s.tip, name)
+		if err != nil {
+			return nil, fmt.Errorf("read %q at the run's tip: %w", name, err)
+		}
+		stood = append(stood, s.rules.Leaks.In(data)...)
+	}
+	slices.Sort(stood)
+	s.stood = stood
+	return stood, nil
 }
 
 // repeats says whether edits would be refused as a duplicate; nothing is

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/gitstore/skill"
 	"forge/loop/verdict"
 )
@@ -59,7 +60,8 @@ type Rules struct {
 	Skill         string // directory of the skill: its regions and its budget are guarded; "" in generic mode
 	TokenBudget   int    // tokens; frozen when the run began; 0 for none
 	CharsPerToken int    // 1 or more
-	IndexChars    int    // code points of knowledge/INDEX.md, which counts and is no candidate's
+	Leaks         evals.Windows
+	IndexChars    int // code points of knowledge/INDEX.md, which counts and is no candidate's
 }
 
 // Candidate is one change, previewed.
@@ -67,6 +69,7 @@ type Candidate struct {
 	Preview gitstore.Preview
 	TipTree gitstore.Hash // tree of the run tip it was built on
 	Tip     Sizes         // the scope at that tip
+	Stood   []string      // windows of Rules.Leaks that the scope holds at that tip, in byte order
 	SeenIn  string        // the earlier experiment with the same outcome on the same state, or ""
 }
 
@@ -79,7 +82,7 @@ func Path(refused error) *Violation {
 // Check returns the first violation in the order of the guards, or nil.
 func Check(c Candidate, r Rules) *Violation {
 	for _, guard := range []func(Candidate, Rules) *Violation{
-		link, reserved, scope, protected, regions, noOp, duplicate, budget, scopeRatio, byteRatio, keptRatio,
+		link, reserved, scope, protected, regions, noOp, duplicate, budget, leak, scopeRatio, byteRatio, keptRatio,
 	} {
 		if v := guard(c, r); v != nil {
 			return v
@@ -214,6 +217,23 @@ func budget(c Candidate, r Rules) *Violation {
 		Guard: "budget", Decision: verdict.Invalid,
 		Message: fmt.Sprintf("%d tokens are over the budget of %d, and the change does not make the skill smaller", is/r.CharsPerToken, r.TokenBudget),
 	}
+}
+
+// leak refuses a change that copies words of an eval of val or test into the
+// skill (A15). Words that stood there before are no leak. The message names no
+// word and no eval: the proposer reads it.
+func leak(c Candidate, r Rules) *Violation {
+	var paths []string
+	for _, f := range c.Preview.Files {
+		copied := slices.ContainsFunc(r.Leaks.In(text(f.After)), func(window string) bool {
+			_, stood := slices.BinarySearch(c.Stood, window)
+			return !stood
+		})
+		if copied && len(paths) < maxPaths {
+			paths = append(paths, f.Path)
+		}
+	}
+	return invalid("leak", "%s holds words of an eval that decides and is not shown", paths)
 }
 
 // Tokens estimates the tokens of a skill's files that an agent may load

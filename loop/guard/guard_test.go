@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/loop/verdict"
 )
 
@@ -170,6 +171,41 @@ func TestCheckBudget(t *testing.T) {
 			}
 			if got != tt.want {
 				t.Errorf("guard %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A15, R-SF-TR-5: words of a hidden eval may not come in; those that stood in
+// the skill may stay, and move.
+func TestCheckLeak(t *testing.T) {
+	set, err := evals.Read([]byte(`[{"query": "sum the revenue", "should_trigger": true}, {"query": "plot the costs", "should_trigger": true}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaks := set.Windows(func(id string) bool { return id == set.Evals[0].ID })
+	text := func(text string) *gitstore.File { return file(gitstore.ModeFile, text) }
+	tests := map[string]struct {
+		file  gitstore.FileChange
+		stood []string
+		want  string
+	}{
+		"other words":              {file: changed("s/a.md", text("a"), text("sum revenue, the"))},
+		"copied":                   {file: changed("s/a.md", text("a"), text("When asked: Sum the revenue!")), want: "leak"},
+		"in a new file":            {file: changed("s/b.md", nil, text("sum\nthe\nrevenue")), want: "leak"},
+		"of a train eval":          {file: changed("s/a.md", text("a"), text("plot the costs"))},
+		"it stood in another file": {file: changed("s/a.md", text("a"), text("sum the revenue")), stood: []string{"sum the revenue"}},
+		"as the target of a link":  {file: changed("s/l", nil, file(gitstore.ModeLink, "sum the revenue"))},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := Candidate{Preview: gitstore.Preview{Tree: "new", Files: []gitstore.FileChange{tt.file}}, TipTree: "tip", Tip: Sizes{}, Stood: tt.stood}
+			v := Check(c, Rules{Target: glob(t, "s"), MinScopeRatio: new(big.Rat), Skill: "s", CharsPerToken: 3, Leaks: leaks})
+			if got := v; (got == nil) != (tt.want == "") || got != nil && got.Guard != tt.want {
+				t.Errorf("Check = %+v, want %q", got, tt.want)
+			}
+			if v != nil && strings.Contains(v.Message, "revenue") {
+				t.Errorf("the message gives the eval away: %q", v.Message)
 			}
 		})
 	}

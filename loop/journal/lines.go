@@ -69,6 +69,10 @@ type rejected struct {
 // points (R-REJ-3).
 const excerptLength = 200
 
+// withheld stands for the diff of a leak: who proposes reads the rejected
+// buffer, and must not learn the evals from it (R-REC-3).
+const withheld = "[withheld: leak]"
+
 // lineOf is the history line of a record; parent is the run tip before it.
 func lineOf(r Record, parent string) Line {
 	l := Line{
@@ -99,7 +103,11 @@ func lineOf(r Record, parent string) Line {
 
 func rejectedOf(r Record, l Line) rejected {
 	excerpt := ""
-	if r.Mutation != nil {
+	switch {
+	case r.Mutation == nil:
+	case r.Guard != nil && r.Guard.Name == "leak":
+		excerpt = withheld
+	default:
 		excerpt = cut(r.Mutation.Diff, excerptLength)
 	}
 	return rejected{
