@@ -10,6 +10,7 @@ import (
 
 	"forge/gitstore"
 	"forge/gitstore/fault"
+	"forge/gitstore/scan"
 	"forge/gitstore/textdiff"
 	"forge/loop/guard"
 	"forge/loop/handoff"
@@ -32,7 +33,11 @@ type attempt struct {
 }
 
 // newAttempt begins the record of the next experiment.
+//
+// What a proposer says of its change is foreign text and goes into commits: it
+// is scrubbed here, where it comes in (gitstore.md R-COM-2).
 func (s *Session) newAttempt(h journal.Hypothesis) *attempt {
+	h = journal.Hypothesis{Category: scan.Scrub(h.Category), MutationType: scan.Scrub(h.MutationType), Text: scan.Scrub(h.Text)}
 	n := len(s.journal.Lines) + 1
 	a := &attempt{number: n, name: handoff.ExperimentName(n), began: s.engine.Now()}
 	a.record = journal.Record{
@@ -65,8 +70,11 @@ func (s *Session) Submit(ctx context.Context, p handoff.Proposal) (VerdictReache
 	if err != nil {
 		return VerdictReached{}, err
 	}
-	if violation != nil && (violation.Guard == "path" || violation.Decision == verdict.NoOp) {
-		return s.refuse(ctx, a, violation) // no candidate can or need exist (R-RUN-9)
+	if violation != nil && violation.Withhold {
+		a.record.Mutation, a.edits, a.preview = nil, nil, gitstore.Preview{}
+	}
+	if violation != nil && (violation.Guard == "path" || violation.Decision == verdict.NoOp || violation.Withhold) {
+		return s.refuse(ctx, a, violation) // no candidate can, need or may exist (R-RUN-9)
 	}
 	if err := s.commitCandidate(ctx, a); err != nil {
 		return VerdictReached{}, err
@@ -214,15 +222,18 @@ func (s *Session) effectiveBars() verdict.Bars {
 
 // refuse ends an experiment that a guard stopped.
 func (s *Session) refuse(ctx context.Context, a *attempt, v *guard.Violation) (VerdictReached, error) {
-	s.emit("guard", a.name, GuardRefused{Guard: v.Guard, Message: v.Message})
-	a.record.Guard = &journal.Guard{Name: v.Guard, Message: v.Message, Paths: append([]string{}, v.Paths...)}
-	a.record.Decision.Reason = v.Guard + ": " + v.Message
+	g := &journal.Guard{Name: v.Guard, Message: scan.Scrub(v.Message), Paths: []string{}}
+	for _, file := range v.Paths {
+		g.Paths = append(g.Paths, scan.Scrub(file))
+	}
+	s.emit("guard", a.name, GuardRefused{Guard: g.Name, Message: g.Message})
+	a.record.Guard, a.record.Decision.Reason = g, g.Name+": "+g.Message
 	return s.settle(ctx, a, v.Decision)
 }
 
 // skip ends an experiment without a verdict.
 func (s *Session) skip(ctx context.Context, a *attempt, why *handoff.SkipError, crash bool) (VerdictReached, error) {
-	a.record.Decision.Reason, a.record.Decision.Crash = handoff.Clean(why.Error()), crash
+	a.record.Decision.Reason, a.record.Decision.Crash = scan.Scrub(handoff.Clean(why.Error())), crash
 	return s.settle(ctx, a, verdict.Skip)
 }
 

@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"gitstore/crash":      0,
 	"gitstore/fault":      0,
 	"gitstore/process":    0,
+	"gitstore/scan":       0,
 	"gitstore/schema":     0,
 	"gitstore/skill":      0,
 	"gitstore/text":       0,

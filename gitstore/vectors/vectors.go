@@ -23,7 +23,7 @@ import (
 const tolerance = 1e-9
 
 // Read decodes, of the committed file of that name and of the one in folder
-// (if that is not ""), those vectors whose cmd or kind is one of the given ones, numbers as
+// (if that is not ""), those vectors whose cmd, kind or op is one of the given ones, numbers as
 // text. A file without any fails the test.
 func Read[V any](t *testing.T, folder, name string, cmds ...string) []V {
 	t.Helper()
@@ -46,11 +46,11 @@ func readFile[V any](t *testing.T, path string, cmds []string) []V {
 	}
 	var list []V
 	for _, raw := range file.Vectors {
-		var one struct{ Cmd, Kind string }
+		var one struct{ Cmd, Kind, Op string }
 		if err := json.Unmarshal(raw, &one); err != nil {
 			t.Fatalf("decode %s: %v", raw, err)
 		}
-		if !slices.Contains(cmds, one.Cmd+one.Kind) {
+		if !slices.Contains(cmds, one.Cmd+one.Kind+one.Op) {
 			continue
 		}
 		var v V

@@ -19,6 +19,7 @@ import (
 
 	"forge/gitstore"
 	"forge/gitstore/evals"
+	"forge/gitstore/scan"
 	"forge/gitstore/skill"
 	"forge/loop/verdict"
 )
@@ -29,6 +30,7 @@ type Violation struct {
 	Decision verdict.Decision // INVALID, or NO_OP
 	Message  string           // one sentence, lower case, no full stop
 	Paths    []string         // the offending paths, sorted; at most maxPaths
+	Withhold bool             // the change holds a secret: nothing of it may become an object or be recorded (G7)
 }
 
 // maxPaths bounds what a violation lists (loop.md section 11).
@@ -82,9 +84,10 @@ func Path(refused error) *Violation {
 // Check returns the first violation in the order of the guards, or nil.
 func Check(c Candidate, r Rules) *Violation {
 	for _, guard := range []func(Candidate, Rules) *Violation{
-		link, reserved, scope, protected, regions, noOp, duplicate, budget, leak, scopeRatio, byteRatio, keptRatio,
+		link, reserved, scope, protected, regions, noOp, duplicate, budget, leak, secret, scopeRatio, byteRatio, keptRatio,
 	} {
 		if v := guard(c, r); v != nil {
+			v.Withhold = secret(c, r) != nil
 			return v
 		}
 	}
@@ -234,6 +237,35 @@ func leak(c Candidate, r Rules) *Violation {
 		}
 	}
 	return invalid("leak", "%s holds words of an eval that decides and is not shown", paths)
+}
+
+// secret refuses a change that brings in a value shaped like a secret, in a
+// file or in its name (A16). A value that stood in one of the changed files may
+// stay and move.
+func secret(c Candidate, _ Rules) *Violation {
+	var had []string
+	for _, f := range c.Preview.Files {
+		if f.Before != nil {
+			had = append(had, scan.Values(f.Path+"\n"+string(f.Before.Data))...)
+		}
+	}
+	slices.Sort(had)
+	kinds := ""
+	paths := offending(c, func(f gitstore.FileChange) bool {
+		if f.After == nil {
+			return false
+		}
+		all := f.Path + "\n" + string(f.After.Data)
+		planted := slices.ContainsFunc(scan.Values(all), func(value string) bool {
+			_, stood := slices.BinarySearch(had, value)
+			return !stood
+		})
+		if planted && kinds == "" {
+			kinds = scan.Secrets(all)[0].Kind
+		}
+		return planted
+	})
+	return invalid("secret", "%s holds a value shaped like a secret ("+kinds+"); nothing of the change is kept", paths)
 }
 
 // Tokens estimates the tokens of a skill's files that an agent may load

@@ -211,6 +211,41 @@ func TestCheckLeak(t *testing.T) {
 	}
 }
 
+// A16, G7: a value shaped like a key that was not there before, in a file or in
+// its name; and whatever refuses a change that holds one, nothing of it is kept.
+func TestCheckSecret(t *testing.T) {
+	key := "gh" + "p_" + strings.Repeat("a1B2c3", 6)
+	text := func(text string) *gitstore.File { return file(gitstore.ModeFile, text) }
+	tests := map[string]struct {
+		files    []gitstore.FileChange
+		want     string
+		withhold bool
+	}{
+		"about passwords":          {files: []gitstore.FileChange{changed("src/a", text("a"), text("never print the password"))}},
+		"planted":                  {files: []gitstore.FileChange{changed("src/a", text("a"), text("use "+key))}, want: "secret", withhold: true},
+		"in a name":                {files: []gitstore.FileChange{changed("src/"+key, nil, text("a"))}, want: "secret", withhold: true},
+		"in a link":                {files: []gitstore.FileChange{changed("src/l", nil, file(gitstore.ModeLink, key))}, want: "secret", withhold: true},
+		"it stood there":           {files: []gitstore.FileChange{changed("src/a", text("a "+key), text("b "+key))}},
+		"it moved":                 {files: []gitstore.FileChange{changed("src/a", text("a "+key), text("b")), changed("src/b", nil, text("use "+key))}},
+		"another beside it":        {files: []gitstore.FileChange{changed("src/a", text("a "+key), text(key+" "+key[:10]+strings.ToUpper(key[10:])))}, want: "secret", withhold: true},
+		"it is taken out":          {files: []gitstore.FileChange{changed("src/a", text("a "+key), text("a"))}},
+		"an earlier guard refuses": {files: []gitstore.FileChange{changed("lib/a", nil, text("use "+key))}, want: "scope", withhold: true},
+		"an earlier guard alone":   {files: []gitstore.FileChange{changed("lib/a", nil, text("a"))}, want: "scope"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := Candidate{Preview: gitstore.Preview{Tree: "new", Files: tt.files}, TipTree: "tip", Tip: Sizes{}}
+			v := Check(c, Rules{Target: glob(t, "src"), MinScopeRatio: new(big.Rat), CharsPerToken: 3})
+			if v == nil {
+				v = &Violation{}
+			}
+			if v.Guard != tt.want || v.Withhold != tt.withhold {
+				t.Errorf("Check = %+v, want %q, withhold %t", v, tt.want, tt.withhold)
+			}
+		})
+	}
+}
+
 // An empty scope has every ratio at 1 (R-INV-5).
 func TestCheckEmptyScope(t *testing.T) {
 	rules := Rules{Target: glob(t, "src"), MinScopeRatio: big.NewRat(1, 1), Start: Sizes{}}
