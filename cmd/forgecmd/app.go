@@ -38,6 +38,7 @@ func commands(env *Env) []*cli.Command {
 		submitCommand(env),
 		landCommand(env),
 		reportCommand(env),
+		auditCommand(env),
 		logCommand(env),
 		showCommand(env),
 		loopCommand(env),
