@@ -3,8 +3,10 @@ package verdict
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -121,12 +123,55 @@ type statisticsVector struct {
 }
 
 func TestStatisticsVectors(t *testing.T) {
-	for _, v := range vectors.Read[statisticsVector](t, os.Getenv("FORGE_VECTORS"), "statistics.json", "decide") {
-		t.Run(v.ID, func(t *testing.T) { runStatisticsVector(t, v) })
+	run := map[string]func(*testing.T, statisticsVector){"decide": runDecideVector, "bars": runBarsVector, "confidence": runConfidenceVector}
+	for _, v := range vectors.Read[statisticsVector](t, os.Getenv("FORGE_VECTORS"), "statistics.json", slices.Sorted(maps.Keys(run))...) {
+		t.Run(v.ID, func(t *testing.T) { run[v.Kind](t, v) })
 	}
 }
 
-func runStatisticsVector(t *testing.T, v statisticsVector) {
+// runBarsVector is R-STAT-3.
+func runBarsVector(t *testing.T, v statisticsVector) {
+	config, _ := v.In["config"].(map[string]any)
+	bars, err := Request{NoiseFloor: vectors.Text(config["noise_floor"]), Boundary: vectors.Text(config["boundary"])}.Bars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := bars.Flips(int64(number(t, v.In, "N", 0)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors.CheckDocument(t, map[string]any{"K": got.Keep, "R": got.Revert, "near_miss_from": got.NearMiss}, v.Out)
+}
+
+// runConfidenceVector is R-STAT-6.
+func runConfidenceVector(t *testing.T, v statisticsVector) {
+	decision, err := ParseDecision(vectors.Text(v.In["decision"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d []int64
+	for _, x := range v.In["d"].([]any) {
+		n, err := x.(json.Number).Int64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d = append(d, n)
+	}
+	label, evidence, err := ConfidenceOf(decision, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{"label": label}
+	if evidence != nil {
+		got["mid_p_used"] = float(evidence)
+	}
+	vectors.CheckDocument(t, got, v.Out)
+	if len(got) != len(v.Out) {
+		t.Errorf("outcome %v, want %v", got, v.Out)
+	}
+}
+
+func runDecideVector(t *testing.T, v statisticsVector) {
 	config, _ := v.In["config"].(map[string]any)
 	args := map[string]any{}
 	if total, ok := v.In["total"]; ok && v.In["candidate_counts"] != nil {
