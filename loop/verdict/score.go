@@ -87,23 +87,25 @@ type scoreFile struct {
 	ungraded       []string
 	passRatio      string // passed over total, unreduced, in weights where there are weights
 	compositeExact *big.Rat
+	list           json.RawMessage // evals, read only for the advice
 }
 
 // scoreMembers is the form of a score file, as far as it is read here.
 // json.Number also takes a number in quotes: the weights are exact texts.
 type scoreMembers struct {
-	CompositeExact  *string      `json:"composite_exact"`
-	JudgeScore      *json.Number `json:"llm_judge_score"`
-	GateWeights     *gateWeights `json:"gate_weights"`
-	Runs            *int64       `json:"runs"`
-	Passed          *int64       `json:"passed"`
-	TotalAssertions *int64       `json:"total_assertions"`
-	PassedWeight    *json.Number `json:"passed_weight"`
-	TotalWeight     *json.Number `json:"total_weight"`
-	SmallestWeight  *json.Number `json:"smallest_weight"`
-	ResolutionExact *string      `json:"resolution_exact"`
-	Ungraded        []string     `json:"ungraded"`
-	EvalsSHA256     *string      `json:"evals_sha256"`
+	CompositeExact  *string         `json:"composite_exact"`
+	JudgeScore      *json.Number    `json:"llm_judge_score"`
+	GateWeights     *gateWeights    `json:"gate_weights"`
+	Runs            *int64          `json:"runs"`
+	Passed          *int64          `json:"passed"`
+	TotalAssertions *int64          `json:"total_assertions"`
+	PassedWeight    *json.Number    `json:"passed_weight"`
+	TotalWeight     *json.Number    `json:"total_weight"`
+	SmallestWeight  *json.Number    `json:"smallest_weight"`
+	ResolutionExact *string         `json:"resolution_exact"`
+	Ungraded        []string        `json:"ungraded"`
+	Evals           json.RawMessage `json:"evals"`
+	EvalsSHA256     *string         `json:"evals_sha256"`
 }
 
 // gateWeights is what each part of the composite weighs.
@@ -122,7 +124,7 @@ func ReadScoreFile(data []byte) (Score, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return Score{}, fault.New(fault.Usage, "a score file is what forge loop score --out writes", "score file is malformed: %w", err)
 	}
-	f := &scoreFile{runs: 1, ungraded: m.Ungraded}
+	f := &scoreFile{runs: 1, ungraded: m.Ungraded, list: m.Evals}
 	s := Score{file: f}
 	for _, read := range []func(*scoreMembers, *Score) error{readCounts, readWeights, readRuns, readJudge, readResolution} {
 		if err := read(&m, &s); err != nil {

@@ -1,19 +1,20 @@
 // Package verdict decides whether a candidate is kept: exact arithmetic on
-// scores, no clock, no file, no float.
+// scores, no clock, no file, and no float in a decision.
 //
 // A [Score] is a decimal, a count of passed assertions or a score file;
 // [Decide] holds the difference of two scores against [Bars] and returns a
 // [Verdict], which prints as the document of `forge loop decide`. [Request]
 // is the same from texts, as they stand on a command line or in a
 // configuration. [FindPlateau] and [Resolution] answer the two questions
-// beside it.
+// beside it; [Bars.Flips] is the same bars in whole assertions. How strong the
+// evidence is, [Advise] and [ConfidenceOf] say, and change nothing by it.
 //
 // Nothing is rounded before it is compared: thresholds, counts and decimals
 // are rationals, and rounding is for printing only (DECISIONS V6). All
 // *big.Rat values that go in or come out are shared and must not be changed.
 //
 // Source: seed 001, "Keep/Revert Decision"; loop.md sections 1 to 3;
-// statistics.md section 1; DECISIONS V1 to V9, V15, V18, V20.
+// statistics.md sections 1 to 3; DECISIONS V1 to V10, V15, V18, V20.
 package verdict
 
 import (
