@@ -8,6 +8,10 @@ import (
 // z is the two-sided 95 % quantile of the normal distribution.
 const z = 1.959963984540054
 
+// maxAssertions is the largest pool of assertions, so that no square of them
+// overflows.
+const maxAssertions = 1_000_000_000
+
 // Level is the coverage that every interval here aims at.
 const Level = 0.95
 
@@ -52,8 +56,8 @@ type Rate struct {
 type Measured struct{ Passed, Total int64 }
 
 // RateInterval is the pass rate of a side and its interval, where the
-// assertions of an eval may stand and fall together. No eval, and counts that
-// are impossible, are usage faults.
+// assertions of an eval may stand and fall together. No eval, counts that are
+// impossible and more than 1e9 assertions are usage faults.
 //
 // Source: statistics.md F4.
 func RateInterval(evals []Measured) (Rate, error) {
@@ -61,6 +65,9 @@ func RateInterval(evals []Measured) (Rate, error) {
 	for _, e := range evals {
 		if e.Total < 1 || e.Passed < 0 || e.Passed > e.Total {
 			return Rate{}, bad("%d of %d is not a count", e.Passed, e.Total)
+		}
+		if e.Total > maxAssertions-total {
+			return Rate{}, bad("more than %d assertions", maxAssertions)
 		}
 		passed, total = passed+e.Passed, total+e.Total
 	}
@@ -99,8 +106,8 @@ type Change struct{ D, Total int64 }
 // has the width 0. up assertions went from fail to pass and down from pass to
 // fail, run j against run j; up - down is the sum of the differences.
 //
-// No eval, a difference larger than the eval, and flips that do not add up
-// are usage faults.
+// No eval, a difference larger than the eval, flips that do not add up and
+// more than 1e9 assertions are usage faults.
 //
 // Source: statistics.md F5.
 func DeltaInterval(evals []Change, up, down int64) (Difference, error) {
@@ -109,12 +116,15 @@ func DeltaInterval(evals []Change, up, down int64) (Difference, error) {
 		if e.Total < 1 || max(e.D, -e.D) > e.Total {
 			return Difference{}, bad("a difference of %d in an eval of %d assertions", e.D, e.Total)
 		}
+		if e.Total > maxAssertions-total {
+			return Difference{}, bad("more than %d assertions", maxAssertions)
+		}
 		net, total = net+e.D, total+e.Total
 	}
 	switch {
 	case total == 0:
 		return Difference{}, bad("no eval was measured")
-	case up < 0 || down < 0 || up+down > total:
+	case up < 0 || down < 0 || up > total || down > total-up:
 		return Difference{}, bad("%d up and %d down of %d assertions", up, down, total)
 	case up-down != net:
 		return Difference{}, bad("%d up and %d down do not add up to the difference %d of the evals", up, down, net)
@@ -137,8 +147,8 @@ func DeltaInterval(evals []Change, up, down int64) (Difference, error) {
 }
 
 // ClusterVariance is the variance of the difference of two sides with the
-// evals as clusters; 0 for one eval. There is at least one eval, and each has
-// an assertion.
+// evals as clusters; 0 for one eval. The evals are such as [DeltaInterval]
+// takes.
 //
 // Source: statistics.md F5 (cluster^2).
 func ClusterVariance(evals []Change) *big.Rat {

@@ -272,6 +272,9 @@ func TestIntervalsRefuse(t *testing.T) {
 		"more than all":      func() error { _, err := Wilson(3, 2); return err },
 		"rate of nothing":    func() error { _, err := RateInterval(nil); return err },
 		"an empty eval":      func() error { _, err := RateInterval([]Measured{{0, 0}}); return err },
+		"too many (rate)":    func() error { _, err := RateInterval([]Measured{{0, 1 << 62}, {0, 1 << 62}}); return err },
+		"too many (delta)":   func() error { _, err := DeltaInterval([]Change{{0, 1_000_000_000}, {0, 1}}, 0, 0); return err },
+		"flips out of range": func() error { _, err := DeltaInterval([]Change{{0, 2}}, math.MaxInt64, math.MaxInt64); return err },
 		"delta of nothing":   func() error { _, err := DeltaInterval(nil, 0, 0); return err },
 		"more than the eval": func() error { _, err := DeltaInterval([]Change{{3, 2}}, 3, 0); return err },
 		"flips not adding":   func() error { _, err := DeltaInterval([]Change{{1, 2}}, 2, 0); return err }, // section 13, 8: D = b - c
