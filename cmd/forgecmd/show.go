@@ -1,6 +1,7 @@
 package forgecmd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"forge/gitstore/fault"
 	"forge/loop"
 	"forge/loop/journal"
+	"forge/loop/verdict"
 )
 
 // showCommand is `forge show`.
@@ -71,6 +73,7 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 		fmt.Fprintf(out, "formula:    %s\n", facts.Formula)
 		if rec.Reading == nil {
 			fmt.Fprintf(out, "evals:      %s\n", loop.EvalsText(rec))
+			printConfidence(out, rec.Decision)
 		}
 	}
 	if rec.Guard != nil {
@@ -87,6 +90,21 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 	printEvidence(out, rec.Decision.Evidence)
 	if rec.Mutation != nil && rec.Mutation.Diff != "" {
 		fmt.Fprintf(out, "\n%s", visibleLines(rec.Mutation.Diff))
+	}
+}
+
+// printConfidence says how strong the evidence of a verdict is and what gain to
+// expect behind it; older records do not know (statistics.md section 3).
+func printConfidence(out io.Writer, d journal.Decision) {
+	var document verdict.Document
+	if json.Unmarshal(d.Verdict, &document) != nil {
+		return
+	}
+	if text := document.Advisory.Text(document.Decision); text != "" {
+		fmt.Fprintf(out, "confidence: %s; advisory\n", text)
+	}
+	if text := document.Advisory.GainText(document.Delta); text != "" {
+		fmt.Fprintf(out, "gain:       %s\n", text)
 	}
 }
 

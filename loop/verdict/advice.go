@@ -86,6 +86,24 @@ func (a *Advice) Text(d Decision) string {
 	return fmt.Sprintf("%s (%s %s)", *a.Confidence, name, strconv.FormatFloat(f, 'g', 2, 64))
 }
 
+// GainText is the forecast of the true gain behind an observed delta, in one
+// line; "" where there is none.
+//
+// Source: statistics.md F9.
+func (a *Advice) GainText(delta json.Number) string {
+	if a == nil || a.Gain == nil {
+		return ""
+	}
+	observed, errObserved := ParseNumber(delta.String())
+	value, errValue := ParseNumber(a.Gain.Value.String())
+	tau, errTau := ParseNumber(a.Gain.Tau.String())
+	if errObserved != nil || errValue != nil || errTau != nil {
+		return ""
+	}
+	return fmt.Sprintf("observed %s, expected true gain about %s (assumes effects of about %s points)",
+		Fixed(observed, 4, true), Fixed(value, 2, true), Shortest(tau.Mul(tau, big.NewRat(100, 1))))
+}
+
 // Advise returns the statistics of a verdict; nil unless both sides were score
 // files. Score files whose evals do not fit each other give none of what needs
 // them: a verdict is never refused over its advice.

@@ -205,6 +205,15 @@ func TestAdviceText(t *testing.T) {
 			t.Errorf("%s: Text = %q, want %q", name, got, tt.want)
 		}
 	}
+	gain := &Advice{Gain: &GainAdvice{Value: "0.02748", Tau: "0.04"}}
+	if got, want := gain.GainText("0.04"), "observed +0.0400, expected true gain about +0.03 (assumes effects of about 4 points)"; got != want { // F9
+		t.Errorf("GainText = %q, want %q", got, want)
+	}
+	for _, none := range []*Advice{nil, {}, {Gain: &GainAdvice{Value: "x", Tau: "0.04"}}} {
+		if got := none.GainText("0.04"); got != "" {
+			t.Errorf("GainText without a gain = %q", got)
+		}
+	}
 	var up, down []evalScore
 	for i := range 41 {
 		up, down = append(up, evalScore{fmt.Sprint("e", i), "p"}), append(down, evalScore{fmt.Sprint("e", i), "f"})
@@ -212,4 +221,38 @@ func TestAdviceText(t *testing.T) {
 	if _, got := advise(t, scoreFileOf(t, 1, nil, up...), scoreFileOf(t, 1, nil, down...)); !strings.Contains(got, `"mid_p":2.273737e-13,`) {
 		t.Errorf("41 of 41 evals better: %s", got)
 	}
+}
+
+// Whatever two score files say, the advice encodes, changes nothing, and finds
+// the opposite the other way round.
+func FuzzAdvise(f *testing.F) {
+	f.Add([]byte(`{"passed":1,"total_assertions":2,"evals":[{"id":"e","passed":1,"total":2,"assertions":[{"id":"a","passed":true},{"id":"b","weight":"0.5"}]}]}`),
+		[]byte(`{"passed":0,"total_assertions":2,"evals":[{"id":"e","passed":0,"total":2,"assertions":[{"id":"a"},{"id":"b","weight":"0.5"}]}]}`))
+	f.Add([]byte(`{"passed":0,"total_assertions":9223372036854775807,"evals":[{"id":"e","total":9223372036854775807}]}`), []byte(`{"passed":1,"total_assertions":1,"evals":[{"id":"e"}]}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		x, errX := ReadScoreFile(a)
+		y, errY := ReadScoreFile(b)
+		if errX != nil || errY != nil {
+			t.Skip()
+		}
+		there, err := Decide(x, y, Bars{})
+		if err != nil {
+			t.Skip()
+		}
+		back, err := Decide(y, x, Bars{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := there.MarshalJSON()
+		if err != nil {
+			t.Fatalf("advice of %s and %s: %v", a, b, err)
+		}
+		there.Advice.Text(there.Decision)
+		if here, other := there.Advice.Evals, back.Advice.Evals; (here == nil) != (other == nil) || here != nil && (here.Wins != other.Losses || here.Ties != other.Ties) {
+			t.Errorf("evals of %s, and back of %+v", text, other)
+		}
+		if here, other := there.Advice.Flips, back.Advice.Flips; (here == nil) != (other == nil) || here != nil && (here.Up != other.Down || here.Down != other.Up) {
+			t.Errorf("flips of %s, and back of %+v", text, other)
+		}
+	})
 }

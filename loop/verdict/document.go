@@ -32,7 +32,7 @@ type Document struct {
 	Counts               *TallyDocument  `json:"counts"`
 	Judge                *JudgesDocument `json:"judge"`
 	Formula              string          `json:"formula"`
-	Advisory             json.RawMessage `json:"advisory"` // null: no statistics beside the word
+	Advisory             *Advice         `json:"advisory"` // null unless both sides are score files
 }
 
 // TallyDocument is [Tally] in a document.
@@ -62,7 +62,7 @@ func (v Verdict) Document() Document {
 		Resolution:           Rounded(v.Resolution, digits),
 		BindingThreshold:     v.Binding, Boundary: v.Boundary, Direction: v.Direction,
 		Relative: v.Relative, RelativeFallback: v.RelativeFallback,
-		Formula: v.Formula,
+		Formula: v.Formula, Advisory: v.Advice,
 	}
 	if v.Counts != nil {
 		d.Counts = &TallyDocument{Rounded(v.Counts.N, digits), Rounded(v.Counts.D, digits), v.Counts.Candidate, v.Counts.Baseline}

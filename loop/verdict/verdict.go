@@ -82,6 +82,7 @@ type Verdict struct {
 	Counts  *Tally  // nil unless both sides carry counts
 	Judge   *Judges // nil without a judge
 	Formula string  // one line: what was really computed (R-DEC-3)
+	Advice  *Advice // beside the verdict, never in it; nil unless both sides are score files
 }
 
 // Tally is the counts behind a verdict (loop.md R-DEC-5). N is the number of
@@ -138,6 +139,7 @@ func Decide(candidate, baseline Score, b Bars) (Verdict, error) {
 	v.Decision = v.outcome(within)
 	v.NearMiss = v.Decision == Neutral && within.above(v.Delta, new(big.Rat).Sub(v.Threshold, v.NearMissBand))
 	v.Formula = v.formula(candidate, baseline, within)
+	v.Advice = Advise(candidate, baseline, v)
 	return v, nil
 }
 
