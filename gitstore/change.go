@@ -81,32 +81,58 @@ func (r *Repo) Commit(ctx context.Context, c Change) (Hash, error) {
 	if tip != c.Base {
 		return "", moved(c.Ref, c.Base, tip)
 	}
-	tree, editor, err := r.plan(ctx, c)
+	made, err := r.build(ctx, c, message)
 	if err != nil {
 		return "", err
 	}
-	if err := r.checkChanged(ctx, c, tree); err != nil {
+	subject, _, _ := strings.Cut(message, "\n")
+	if err := r.compareAndSwap(ctx, swap{ref: c.Ref, old: c.Base, new: made.id, who: made.committer, subject: subject}); err != nil {
 		return "", err
+	}
+	return made.id, nil
+}
+
+// Store writes a change as a commit that no ref stands for yet, for
+// [Repo.Point] to give it one; until then git may remove it, after weeks. Ref
+// is not looked at; the rest is as with [Repo.Commit].
+//
+// Source: gitstore.md R-LAND-1.
+func (r *Repo) Store(ctx context.Context, c Change) (Hash, error) {
+	message, err := buildMessage(c.Subject, c.Body, c.Trailers)
+	if err != nil {
+		return "", err
+	}
+	made, err := r.build(ctx, c, message)
+	return made.id, err
+}
+
+// built is a commit that was stored.
+type built struct {
+	id        Hash
+	committer Signature
+}
+
+// build writes the objects of a change.
+func (r *Repo) build(ctx context.Context, c Change, message string) (built, error) {
+	tree, editor, err := r.plan(ctx, c)
+	if err != nil {
+		return built{}, err
+	}
+	if err := r.checkChanged(ctx, c, tree); err != nil {
+		return built{}, err
 	}
 	author, committer, err := r.Identity(ctx)
 	if err != nil {
-		return "", err
+		return built{}, err
 	}
 	if !c.AuthorDate.IsZero() {
 		author.When = c.AuthorDate.Truncate(time.Second)
 	}
 	if err := editor.write(); err != nil {
-		return "", err
+		return built{}, err
 	}
 	id, err := r.writeCommit(ctx, commitObject{Hash(tree.String()), c.parents(), author, committer, message})
-	if err != nil {
-		return "", err
-	}
-	subject, _, _ := strings.Cut(message, "\n")
-	if err := r.compareAndSwap(ctx, swap{ref: c.Ref, old: c.Base, new: id, who: committer, subject: subject}); err != nil {
-		return "", err
-	}
-	return id, nil
+	return built{id, committer}, err
 }
 
 // plan returns the tree a change results in and its objects, in memory.
