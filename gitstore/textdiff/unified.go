@@ -39,7 +39,22 @@ func writeFile(out *bytes.Buffer, f File) {
 	if same && from == to {
 		return
 	}
-	oldName, newName := quote("a/"+f.Path), quote("b/"+f.Path)
+	oldName, newName := writeHeader(out, f)
+	switch {
+	case same: // an empty file came or went, or the mode changed
+	case f.binary():
+		fmt.Fprintf(out, "Binary files %s and %s differ\n", oldName, newName)
+	default:
+		fmt.Fprintf(out, "--- %s\n+++ %s\n", ended(oldName), ended(newName))
+		writeHunks(out, splitLines(f.Before.data()), splitLines(f.After.data()))
+	}
+}
+
+// writeHeader writes the "diff --git" line and the modes, and returns the
+// names of both sides.
+func writeHeader(out *bytes.Buffer, f File) (oldName, newName string) {
+	from, to := f.Before.mode(), f.After.mode()
+	oldName, newName = quote("a/"+f.Path), quote("b/"+f.Path)
 	fmt.Fprintf(out, "diff --git %s %s\n", oldName, newName)
 	switch {
 	case from == "":
@@ -51,14 +66,7 @@ func writeFile(out *bytes.Buffer, f File) {
 	case from != to:
 		fmt.Fprintf(out, "old mode %s\nnew mode %s\n", from, to)
 	}
-	switch {
-	case same: // an empty file came or went, or the mode changed
-	case f.binary():
-		fmt.Fprintf(out, "Binary files %s and %s differ\n", oldName, newName)
-	default:
-		fmt.Fprintf(out, "--- %s\n+++ %s\n", ended(oldName), ended(newName))
-		writeHunks(out, splitLines(f.Before.data()), splitLines(f.After.data()))
-	}
+	return oldName, newName
 }
 
 // ended returns a name for a "---" or "+++" line. As in git, a tab marks the
