@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,12 +20,12 @@ type landing struct {
 	tip    gitstore.Hash // of the branch
 	target target
 
-	line    []gitstore.CommitInfo // the run by first parents, its base first
-	at      int                   // in line: the state of the target that the branch has, or had before somebody changed it
-	touched bool                  // somebody changed it since
-	pending []int                 // in line: the kept verdicts behind at
-	newest  gitstore.Hash         // the newest commit of the run that the branch has; "" if it has none
-	last    gitstore.Hash         // the newest commit made; the branch tip at first
+	line     []gitstore.CommitInfo // the run by first parents, its base first
+	at       int                   // in line: the state of the target that the branch has, or had before somebody changed it
+	touched  bool                  // somebody changed it since
+	pending  []int                 // in line: the kept verdicts behind at
+	recorded int                   // in line: up to where the branch has the run's pattern pages
+	last     gitstore.Hash         // the newest commit made; the branch tip at first
 }
 
 // newLanding finds out what a branch lacks of a run. It writes nothing.
@@ -63,55 +64,45 @@ func (l *landing) isKept(i int) bool {
 }
 
 // locate finds where the branch stands in the run, from the commits it has
-// since the run's base. Trailers say what landed, also where it was reverted
-// later; behind that only ids count, since history may have been rewritten
-// (R-LAND-7, steps 1 and 7).
+// since the run's base. What they say of themselves counts first, also where
+// it was reverted later; behind that only ids do, since history may have been
+// rewritten (R-LAND-7, steps 1 and 7).
 func (l *landing) locate(ctx context.Context, since []gitstore.CommitInfo) error {
-	there := map[string]bool{}
+	experiments, commits := map[string]bool{}, map[gitstore.Hash]bool{}
 	for _, c := range since {
+		commits[c.Hash] = true // of the run itself, where it landed as a whole
 		if c.Trailer("Forge-Run") != l.run.Name {
 			continue
 		}
-		if l.newest == "" {
-			l.newest = c.Hash
-		}
 		for _, t := range c.Trailers {
 			if t.Key == "Forge-Experiment" {
-				there[t.Value] = true
+				experiments[t.Value] = true
 			}
 		}
+		commits[broughtUpTo(c)] = true
 	}
 	landed := 0
-	for i := range l.line {
-		if l.isKept(i) && there[l.line[i].Trailer("Forge-Experiment")] {
+	for i, c := range l.line {
+		if commits[c.Hash] {
+			l.recorded = i
+		}
+		if commits[c.Hash] || l.isKept(i) && experiments[c.Trailer("Forge-Experiment")] {
 			landed = i
 		}
 	}
 	var err error
-	l.at, l.touched, err = l.stateOnBranch(ctx, landed, l.onTarget)
+	if l.at, err = l.stateOf(ctx, l.tip, landed); l.at < 0 {
+		l.at, l.touched = landed, true
+	}
 	return err
 }
 
-// stateOnBranch is the first place in the line, from the given one on, where
-// some paths are as the branch has them, or had them when it last took
-// something from the run, before somebody touched them.
-func (l *landing) stateOnBranch(ctx context.Context, from int, paths func(string) bool) (at int, touched bool, err error) {
-	if at, err = l.stateOf(ctx, l.tip, from, paths); err != nil || at >= 0 {
-		return at, false, err
-	}
-	if l.newest == "" {
-		return from, true, nil
-	}
-	at, err = l.stateOf(ctx, l.newest, from, paths)
-	return max(at, from), true, err
-}
-
-// stateOf is the first place in the line, from the given one on, where some
-// paths are as a commit has them; -1 if they never were.
-func (l *landing) stateOf(ctx context.Context, commit gitstore.Hash, from int, paths func(string) bool) (int, error) {
+// stateOf is the first place in the line, from the given one on, where what
+// is measured is as a commit has it; -1 if it never was.
+func (l *landing) stateOf(ctx context.Context, commit gitstore.Hash, from int) (int, error) {
 	for i := from; i < len(l.line); i++ {
 		if i > from { // the same as before it, mostly: that is cheap to see
-			same, err := l.same(ctx, l.line[i-1].Hash, l.line[i].Hash, paths)
+			same, err := l.same(ctx, l.line[i-1].Hash, l.line[i].Hash)
 			if err != nil {
 				return 0, err
 			}
@@ -119,7 +110,7 @@ func (l *landing) stateOf(ctx context.Context, commit gitstore.Hash, from int, p
 				continue
 			}
 		}
-		same, err := l.same(ctx, l.line[i].Hash, commit, paths)
+		same, err := l.same(ctx, l.line[i].Hash, commit)
 		if err != nil {
 			return 0, err
 		}
@@ -130,13 +121,13 @@ func (l *landing) stateOf(ctx context.Context, commit gitstore.Hash, from int, p
 	return -1, nil
 }
 
-// same says whether some paths are the same in two commits.
-func (l *landing) same(ctx context.Context, a, b gitstore.Hash, paths func(string) bool) (bool, error) {
+// same says whether what is measured is the same in two commits.
+func (l *landing) same(ctx context.Context, a, b gitstore.Hash) (bool, error) {
 	differences, err := l.engine.Repo.DiffTrees(ctx, a, b)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(differences, func(d gitstore.Difference) bool { return paths(d.Path) }), nil
+	return !slices.ContainsFunc(differences, func(d gitstore.Difference) bool { return l.onMeasured(d.Path) }), nil
 }
 
 // onTarget says whether a path belongs to the target as it lands: of a skill
@@ -144,6 +135,12 @@ func (l *landing) same(ctx context.Context, a, b gitstore.Hash, paths func(strin
 // step 2).
 func (l *landing) onTarget(file string) bool {
 	return l.target.glob.Match(file) && !strings.HasPrefix(file, ".forge/")
+}
+
+// onMeasured says whether a path of the target can change a measurement. What
+// a skill says about its own experiments is never part of one (R-EXP-1).
+func (l *landing) onMeasured(file string) bool {
+	return l.onTarget(file) && (l.run.Config.Mode != ModeSkill || file != path.Join(l.target.dir, "PURPOSE.md"))
 }
 
 // statePath is the curator's state; merged key by key, a landing brings of it
@@ -202,7 +199,8 @@ func (l *landing) kept(ctx context.Context) (commits []LandedCommit, err error) 
 	at := l.at
 	for _, i := range l.pending {
 		name := l.line[i].Trailer("Forge-Experiment")
-		if err := add("", at, i-1, func() (gitstore.Change, error) { return l.notes("notes before "+name, nil), nil }, false); err != nil {
+		before := func() (gitstore.Change, error) { return l.notes("notes before " + name), nil }
+		if err := add("", at, i-1, before, false); err != nil {
 			return nil, err
 		}
 		if err := add(name, i-1, i, func() (gitstore.Change, error) { return l.keptMessage(ctx, l.line[i]) }, false); err != nil {
@@ -210,10 +208,7 @@ func (l *landing) kept(ctx context.Context) (commits []LandedCommit, err error) 
 		}
 		at = i
 	}
-	err = add("", at, len(l.line)-1, func() (gitstore.Change, error) {
-		events, err := l.events(ctx)
-		return l.notes("notes of run "+l.run.Name, events), err
-	}, true)
+	err = add("", at, len(l.line)-1, func() (gitstore.Change, error) { return l.lastNotes(ctx) }, true)
 	return commits, err
 }
 
@@ -279,11 +274,7 @@ func (l *landing) edits(ctx context.Context, from, to int, records bool) ([]gits
 	if err != nil || !records {
 		return edits, err
 	}
-	at, _, err := l.stateOnBranch(ctx, 0, l.onPatterns)
-	if err != nil {
-		return nil, err
-	}
-	patterns, err := l.merge(ctx, l.line[at].Hash, l.line[to].Hash, l.onPatterns)
+	patterns, err := l.merge(ctx, l.line[l.recorded].Hash, l.line[to].Hash, l.onPatterns)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +334,7 @@ func (l *landing) check(ctx context.Context) error {
 	if l.touched {
 		return nil
 	}
-	same, err := l.same(ctx, l.last, l.run.Tip, l.onTarget)
+	same, err := l.same(ctx, l.last, l.run.Tip)
 	if err == nil && !same {
 		err = fmt.Errorf("the landing of run %s does not end with the target as the run has it; nothing moved", l.run.Name)
 	}

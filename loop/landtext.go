@@ -23,13 +23,40 @@ func (l *landing) message(subject, body string) gitstore.Change {
 
 // notes is the message of a commit that holds no kept change (R-LAND-7, steps
 // 4 and 5).
-func (l *landing) notes(what string, events []string) gitstore.Change {
+func (l *landing) notes(what string) gitstore.Change {
 	change := l.message(what, "What run "+l.run.Name+" wrote down beside the changes it kept.")
 	change.Trailers = append(change.Trailers, gitstore.Trailer{Key: "Forge-Action", Value: "notes"})
+	return change
+}
+
+// lastNotes is the message of the commit that ends a landing.
+func (l *landing) lastNotes(ctx context.Context) (gitstore.Change, error) {
+	events, err := l.events(ctx)
+	if err != nil {
+		return gitstore.Change{}, err
+	}
+	change := l.notes("notes of run " + l.run.Name)
+	change.Body += "\n\n" + l.upTo()
 	for _, id := range events {
 		change.Trailers = append(change.Trailers, gitstore.Trailer{Key: "Forge-Event", Value: id})
 	}
-	return change
+	return change, nil
+}
+
+// upToPrefix begins the line from which a later landing knows which notes the
+// branch has: a kept change says so by its experiment.
+const upToPrefix = "Brings the run up to "
+
+func (l *landing) upTo() string { return upToPrefix + string(l.run.Tip) }
+
+// broughtUpTo reads back what upTo wrote; "" where a commit says nothing.
+func broughtUpTo(c gitstore.CommitInfo) gitstore.Hash {
+	for line := range strings.Lines(c.Body) {
+		if commit, found := strings.CutPrefix(strings.TrimSpace(line), upToPrefix); found {
+			return gitstore.Hash(commit)
+		}
+	}
+	return ""
 }
 
 // base is the line that says on what the changes were measured, "" where that
@@ -45,7 +72,7 @@ func (l *landing) base() string {
 	return text + "\n"
 }
 
-// kept is a kept experiment with what its record says.
+// keptChange is a kept experiment with what its record says.
 type keptChange struct {
 	name   string
 	record journal.Record
@@ -112,8 +139,8 @@ func (l *landing) squashMessage(ctx context.Context) (gitstore.Change, error) {
 	if l.run.Config.Mode == ModeSkill {
 		where = " on val"
 	}
-	fmt.Fprintf(&body, "\nMeasured: %s before, %s after%s\n%sShow: forge report %s\nUndo: git revert <this commit>",
-		before, after, where, l.base(), l.run.Name)
+	fmt.Fprintf(&body, "\nMeasured: %s before, %s after%s\n%s%s\nShow: forge report %s\nUndo: git revert <this commit>",
+		before, after, where, l.base(), l.upTo(), l.run.Name)
 	change := l.message(fmt.Sprintf("%s of run %s", count(len(l.pending), "kept change"), l.run.Name), body.String())
 	change.Trailers = append(trailers, gitstore.Trailer{Key: "Forge-Skill", Value: l.run.Config.Target},
 		gitstore.Trailer{Key: "Forge-Cost-USD", Value: verdict.Shortest(cost)})
