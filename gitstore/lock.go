@@ -97,6 +97,20 @@ func (r *Repo) LockRun(ctx context.Context, run string) (release func(), err err
 	}), nil
 }
 
+// RunHeld says whether a process holds the lock of a run, without taking it.
+func (r *Repo) RunHeld(run string) (bool, error) {
+	path := filepath.Join(r.commonDir, "forge", "run-"+run+".lock")
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock()
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at the lock %q: %w", path, err)
+	}
+	return !free, lock.Close()
+}
+
 // errHeld says that somebody else holds a lock.
 var errHeld = errors.New("the lock is held")
 

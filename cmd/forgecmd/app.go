@@ -40,6 +40,7 @@ func commands(env *Env) []*cli.Command {
 		reportCommand(env),
 		auditCommand(env),
 		logCommand(env),
+		runsCommand(env),
 		showCommand(env),
 		loopCommand(env),
 	}

@@ -49,14 +49,19 @@ func showCommand(env *Env) *cli.Command {
 			if env.JSON {
 				return env.PrintJSON(record)
 			}
-			env.printRecord(r, record)
+			candidate := "refs/forge/runs/" + r.Name + "/" + experiment
+			if at, err := e.Repo.Ref(c.Context, candidate); err != nil || at == "" {
+				candidate = "" // tidied away; a kept one is part of the run all the same
+			}
+			env.printRecord(r, record, candidate)
 			return nil
 		},
 	}
 }
 
-// printRecord explains one experiment to a person.
-func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
+// printRecord explains one experiment to a person; candidate is its ref, "" if
+// it has none.
+func (env *Env) printRecord(r loop.RunRef, rec journal.Record, candidate string) {
 	out := env.Stdout
 	fmt.Fprintf(out, "%s/%s: %s", rec.Run, rec.Experiment, rec.Decision.Word)
 	facts, measured := rec.Decision.Facts()
@@ -85,7 +90,11 @@ func (env *Env) printRecord(r loop.RunRef, rec journal.Record) {
 		fmt.Fprintf(out, "measured again after the KEEP: %s, noise floor %s, readings %v\n", rec.Rebaseline.Median, rec.Rebaseline.NoiseFloor, rec.Rebaseline.Values)
 	}
 	if rec.Decision.Candidate != "" {
-		fmt.Fprintf(out, "commit:     %s at refs/forge/runs/%s/%s\n", short(rec.Decision.Candidate), rec.Run, rec.Experiment)
+		fmt.Fprintf(out, "commit:     %s", short(rec.Decision.Candidate))
+		if candidate != "" {
+			fmt.Fprintf(out, " at %s", candidate)
+		}
+		fmt.Fprintln(out)
 	}
 	printEvidence(out, rec.Decision.Evidence)
 	if rec.Mutation != nil && rec.Mutation.Diff != "" {

@@ -1,7 +1,6 @@
 package forgecmd
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -92,10 +91,7 @@ func (env *Env) askTrust(ctx context.Context, repo *gitstore.Repo, cfg *config.C
 	if !env.Terminal {
 		return fault.New(fault.Usage, "forge trust --print", "forge trust asks on a terminal only; nothing was stored")
 	}
-	fmt.Fprintf(env.Stdout, "Trust these values? [y/N] ")
-	env.flush()
-	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n') // end of input is a no
-	if yes := strings.ToLower(strings.TrimSpace(answer)); yes != "y" && yes != "yes" {
+	if !env.askYes("Trust these values?") {
 		return fault.New(fault.Failed, "", "nothing was stored")
 	}
 	if err := repo.Trust(ctx, items); err != nil {
