@@ -232,3 +232,25 @@ func TestCommitSameTreeAsBaseOnly(t *testing.T) {
 		t.Errorf("a commit with its parent's tree: %v, want ErrNoChange", err)
 	}
 }
+
+// R-LAND-1: a stored commit is whole, and no ref moved.
+func TestStore(t *testing.T) {
+	s := newRepository(t)
+	r := s.open()
+	before, head := s.git("for-each-ref"), Hash(s.rev("HEAD"))
+	c := Change{From: head, Parents: []Hash{head}, Edits: []Edit{Put("a/b", []byte("x\n"))}, Subject: "one", Trailers: []Trailer{{"Forge-Run", "r1"}}}
+	id, err := r.Store(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.git("for-each-ref"); got != before {
+		t.Errorf("Store moved a ref:\n%s", got)
+	}
+	if got := s.git("show", "-s", "--format=%P %s", string(id)); got != string(head)+" one" {
+		t.Errorf("the commit is %q", got)
+	}
+	if err := r.Point(t.Context(), "refs/forge/runs/r1/landing", "", id); err != nil {
+		t.Fatal(err)
+	}
+	s.fsck()
+}

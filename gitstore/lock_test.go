@@ -191,3 +191,32 @@ func (s *sandbox) record(r *Repo, owner lockOwner, lock string, inode int) {
 		s.t.Fatal(err)
 	}
 }
+
+// R-TIDY-1: whether a process works on a run is seen without taking its lock.
+func TestRunHeld(t *testing.T) {
+	y := newYard(t)
+	y.commit("base")
+	r := y.open()
+	held := func(want bool) {
+		t.Helper()
+		if got, err := r.RunHeld("r1"); err != nil || got != want {
+			t.Errorf("RunHeld = %t, %v, want %t", got, err, want)
+		}
+	}
+	held(false)
+	if _, err := os.Stat(filepath.Join(y.dir, ".git", "forge", "run-r1.lock")); err == nil {
+		t.Error("RunHeld made the lock file")
+	}
+	release, err := y.open().LockRun(t.Context(), "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held(true)
+	release()
+	held(false)
+	release, err = y.open().LockRun(t.Context(), "r1")
+	if err != nil {
+		t.Fatalf("LockRun after RunHeld: %v", err)
+	}
+	release()
+}

@@ -150,6 +150,13 @@ const statePath = ".forge/curator/state.json"
 // onStep says whether a path goes with every step of a landing.
 func (l *landing) onStep(file string) bool { return l.onTarget(file) || file == statePath }
 
+// seenByStep are the paths a step's merge looks at. Outside .forge a run
+// changes nothing but its target; of the branch all is seen, so that a target
+// that was renamed or archived there is called so (R-MERGE-4).
+func (l *landing) seenByStep(file string) bool {
+	return file == statePath || !strings.HasPrefix(file, ".forge/")
+}
+
 // onPatterns says whether a path is one of the target's pattern pages or their
 // evidence. They go last, as events do, so that reverting a kept commit takes
 // none of them with it.
@@ -270,7 +277,7 @@ func (l *landing) full(ctx context.Context) (commits []LandedCommit, err error) 
 // edits lead from the newest commit to one that also has what the run did
 // between two places of its line, records too where they are wanted.
 func (l *landing) edits(ctx context.Context, from, to int, records bool) ([]gitstore.Edit, error) {
-	edits, err := l.merge(ctx, l.line[from].Hash, l.line[to].Hash, l.onStep)
+	edits, err := l.merge(ctx, l.line[from].Hash, l.line[to].Hash, l.seenByStep)
 	if err != nil || !records {
 		return edits, err
 	}
