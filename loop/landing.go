@@ -23,7 +23,7 @@ type landing struct {
 	line     []gitstore.CommitInfo // the run by first parents, its base first
 	at       int                   // in line: the state of the target that the branch has, or had before somebody changed it
 	touched  bool                  // somebody changed it since
-	pending  []int                 // in line: the kept verdicts behind at
+	pending  []int                 // in line: the kept verdicts the branch lacks
 	recorded int                   // in line: up to where the branch has the run's pattern pages
 	last     gitstore.Hash         // the newest commit made; the branch tip at first
 }
@@ -47,15 +47,7 @@ func (e *Engine) newLanding(ctx context.Context, r RunRef, branch string, tip gi
 	if err != nil {
 		return nil, err
 	}
-	if err := l.locate(ctx, since); err != nil {
-		return nil, err
-	}
-	for i := l.at + 1; i < len(l.line); i++ {
-		if l.isKept(i) {
-			l.pending = append(l.pending, i)
-		}
-	}
-	return l, nil
+	return l, l.locate(ctx, since)
 }
 
 // isKept says whether a commit of the line is a verdict that changed the target.
@@ -63,10 +55,10 @@ func (l *landing) isKept(i int) bool {
 	return l.line[i].Trailer("Forge-Run") == l.run.Name && l.line[i].Trailer("Forge-Experiment") != "" && IsKept(l.line[i])
 }
 
-// locate finds where the branch stands in the run, from the commits it has
-// since the run's base. What they say of themselves counts first, also where
-// it was reverted later; behind that only ids do, since history may have been
-// rewritten (R-LAND-7, steps 1 and 7).
+// locate finds where the branch stands in the run and what it lacks, from the
+// commits it has since the run's base. What they say of themselves counts
+// first, also where it was reverted later; behind that only ids do, since
+// history may have been rewritten (R-LAND-7, steps 1 and 7).
 func (l *landing) locate(ctx context.Context, since []gitstore.CommitInfo) error {
 	experiments, commits := map[string]bool{}, map[gitstore.Hash]bool{}
 	for _, c := range since {
@@ -82,19 +74,28 @@ func (l *landing) locate(ctx context.Context, since []gitstore.CommitInfo) error
 		commits[broughtUpTo(c)] = true
 	}
 	landed := 0
+	var unnamed []int // kept, and no commit says that it is there
 	for i, c := range l.line {
+		named := commits[c.Hash] || l.isKept(i) && experiments[c.Trailer("Forge-Experiment")]
+		switch {
+		case named:
+			landed = i
+		case l.isKept(i):
+			unnamed = append(unnamed, i)
+		}
 		if commits[c.Hash] {
 			l.recorded = i
 		}
-		if commits[c.Hash] || l.isKept(i) && experiments[c.Trailer("Forge-Experiment")] {
-			landed = i
-		}
 	}
-	var err error
-	if l.at, err = l.stateOf(ctx, l.tip, landed); l.at < 0 {
-		l.at, l.touched = landed, true
+	at, err := l.stateOf(ctx, l.tip, landed)
+	if err != nil {
+		return err
 	}
-	return err
+	l.at, l.touched, l.pending = max(at, landed), at < 0, unnamed
+	if !l.touched { // the ids say that they are there
+		l.pending = slices.DeleteFunc(unnamed, func(i int) bool { return i <= at })
+	}
+	return nil
 }
 
 // stateOf is the first place in the line, from the given one on, where what
@@ -207,13 +208,15 @@ func (l *landing) kept(ctx context.Context) (commits []LandedCommit, err error) 
 	for _, i := range l.pending {
 		name := l.line[i].Trailer("Forge-Experiment")
 		before := func() (gitstore.Change, error) { return l.notes("notes before " + name), nil }
-		if err := add("", at, i-1, before, false); err != nil {
-			return nil, err
+		if i > at { // else somebody took this one out of the branch, and what is behind it is there
+			if err := add("", at, i-1, before, false); err != nil {
+				return nil, err
+			}
 		}
 		if err := add(name, i-1, i, func() (gitstore.Change, error) { return l.keptMessage(ctx, l.line[i]) }, false); err != nil {
 			return nil, err
 		}
-		at = i
+		at = max(at, i)
 	}
 	err = add("", at, len(l.line)-1, func() (gitstore.Change, error) { return l.lastNotes(ctx) }, true)
 	return commits, err
@@ -221,7 +224,7 @@ func (l *landing) kept(ctx context.Context) (commits []LandedCommit, err error) 
 
 // squash makes one commit of all of it (R-LAND-5).
 func (l *landing) squash(ctx context.Context) ([]LandedCommit, error) {
-	edits, err := l.edits(ctx, l.at, len(l.line)-1, true)
+	edits, err := l.squashed(ctx)
 	if err != nil || len(edits) == 0 {
 		return []LandedCommit{}, err
 	}
@@ -238,6 +241,19 @@ func (l *landing) squash(ctx context.Context) ([]LandedCommit, error) {
 		commits = append(commits, LandedCommit{Experiment: l.line[i].Trailer("Forge-Experiment"), Commit: made.Commit, Subject: made.Subject})
 	}
 	return commits, nil
+}
+
+// squashed leads from the branch tip to all that the branch lacks.
+func (l *landing) squashed(ctx context.Context) ([]gitstore.Edit, error) {
+	if l.pending[0] > l.at {
+		return l.edits(ctx, l.at, len(l.line)-1, true)
+	}
+	if _, err := l.kept(ctx); err != nil { // step by step, since some of it is there
+		return nil, err
+	}
+	differences, err := l.engine.Repo.DiffTrees(ctx, l.tip, l.last)
+	l.last = l.tip
+	return editsOf(differences), err
 }
 
 // full is the run branch itself. Where the branch moved on since the run
