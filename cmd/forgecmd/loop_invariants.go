@@ -63,7 +63,7 @@ func invariantsSnapshotCommand(env *Env) *cli.Command {
 			for _, w := range taken.Warnings {
 				env.Warn("%s", w)
 			}
-			text, err := jsonFile(taken)
+			text, err := document(taken)
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func scoreCommand(env *Env) *cli.Command {
 				return fmt.Errorf("%q: %w", c.Args().First(), err)
 			}
 			if f.out != "" {
-				text, err := jsonFile(score)
+				text, err := document(score)
 				if err != nil {
 					return err
 				}
@@ -95,14 +95,14 @@ func (env *Env) scoreRequest(c *cli.Context, f scoreFlags) (evals.Request, error
 	return q, nil
 }
 
-// jsonFile is a document as it is printed.
-func jsonFile(document any) ([]byte, error) {
+// document is a value as it is printed, for a file that holds the same.
+func document(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
-		return nil, fmt.Errorf("encode the document: %w", err)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode the result: %w", err)
 	}
 	return text.Bytes(), nil
 }

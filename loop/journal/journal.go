@@ -31,7 +31,7 @@ type Journal struct {
 
 // New is the journal of a run without an experiment.
 func New(config Run) Journal {
-	return Journal{Config: config, log: newLog(), history: newHistory(), rejected: newRejected()}
+	return Journal{Config: config, log: segment{Log: ExperimentLog()}, history: segment{Log: HistoryLog()}, rejected: segment{Log: RejectedLog()}}
 }
 
 // Load reads the journal of run at tip. What has no config.json is
@@ -48,7 +48,7 @@ func Load(ctx context.Context, repo files, tip gitstore.Hash, run string) (Journ
 	j := New(config)
 	for _, s := range []*segment{&j.log, &j.history, &j.rejected} {
 		var visit func(line []byte) error
-		if s.log == "history" {
+		if s == &j.history {
 			visit = j.take
 		}
 		if err := s.load(ctx, repo, tip, run, visit); err != nil {
@@ -76,7 +76,7 @@ func (s *segment) load(ctx context.Context, repo files, tip gitstore.Hash, run s
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the %s of run %q: %w", s.log, run, err)
+			return fmt.Errorf("read the %s of run %q: %w", s.name, run, err)
 		}
 		records := s.lines(data)
 		s.records, s.data = i*segmentSize+len(records), data
@@ -100,6 +100,10 @@ func (j Journal) Add(r Record, parent gitstore.Hash) (Journal, []gitstore.Edit, 
 		return Journal{}, nil, err
 	}
 	line := lineOf(r, string(parent))
+	row, err := rowOf(r, j.Config.Metric.Direction)
+	if err != nil {
+		return Journal{}, nil, err
+	}
 	history, err := jsonLine(line)
 	if err != nil {
 		return Journal{}, nil, err
@@ -113,7 +117,7 @@ func (j Journal) Add(r Record, parent gitstore.Hash) (Journal, []gitstore.Edit, 
 	}
 	next := j
 	next.Lines = append(j.Lines, line)
-	add(&next.log, tsvLine(line))
+	add(&next.log, row.Line())
 	add(&next.history, history)
 	if line.Decision != string(verdict.Keep) {
 		refused, err := jsonLine(rejectedOf(r, line))
@@ -127,7 +131,7 @@ func (j Journal) Add(r Record, parent gitstore.Hash) (Journal, []gitstore.Edit, 
 
 // TSV is the experiment log of a run as one table, one header (R-SEG-4).
 func TSV(ctx context.Context, repo files, tip gitstore.Hash, run string) ([]byte, error) {
-	s := newLog()
+	s := segment{Log: ExperimentLog()}
 	out := []byte(s.header)
 	err := s.load(ctx, repo, tip, run, func(line []byte) error {
 		out = append(append(out, line...), '\n')

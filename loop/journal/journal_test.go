@@ -50,7 +50,7 @@ func measured(n int, word, delta string) Record {
 // was added.
 func TestSegments(t *testing.T) {
 	files := tree{}
-	j := New(Run{Schema: RunSchema, Run: "r1-aaaa"})
+	j := New(Run{Schema: RunSchema, Run: "r1-aaaa", Metric: Metric{Direction: "lower_is_better"}})
 	encoded, err := j.Config.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -121,8 +121,9 @@ func TestTSVLine(t *testing.T) {
 		"skipped":  {skipped, "2026-09-19T21:04:13Z\texp-002\t\t-\t-\t-\tSKIP\t\t0\n"},
 	}
 	for name, tt := range tests {
-		if got := string(tsvLine(lineOf(tt.record, "p"))); got != tt.want {
-			t.Errorf("%s: tsvLine = %q, want %q", name, got, tt.want)
+		row, err := rowOf(tt.record, "lower_is_better")
+		if got := string(row.Line()); err != nil || got != tt.want {
+			t.Errorf("%s: rowOf = %q, %v, want %q", name, got, err, tt.want)
 		}
 	}
 }

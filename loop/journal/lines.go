@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"forge/loop/verdict"
 )
@@ -108,7 +110,7 @@ func rejectedOf(r Record, l Line) rejected {
 	case r.Guard != nil && r.Guard.Name == "leak":
 		excerpt = withheld
 	default:
-		excerpt = cut(r.Mutation.Diff, excerptLength)
+		excerpt = Cut(r.Mutation.Diff, excerptLength)
 	}
 	return rejected{
 		Candidate: l.Version, Category: l.Category, Decision: l.Decision, Delta: l.Delta, DiffExcerpt: excerpt,
@@ -128,42 +130,6 @@ func jsonLine(record any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// tsvHeader is the first line of every segment of the experiment log
-// (R-TSV-1).
-const tsvHeader = "timestamp\texperiment\thypothesis_summary\tmetric_before\tmetric_after\tdelta\tdecision\tcategory\tduration_s\n"
-
-// summaryLength is how much of a hypothesis the log shows, in code points.
-const summaryLength = 80
-
-// tsvLine is the row of R-TSV-2 and R-TSV-3: "-" in the three number columns
-// of what was not measured.
-func tsvLine(l Line) []byte {
-	before, after, delta := "-", "-", "-"
-	if l.ScoreBefore != nil && l.ScoreAfter != nil && l.Delta != nil {
-		before, after = fixed(*l.ScoreBefore, false), fixed(*l.ScoreAfter, false)
-		delta = fixedExact(l.DeltaExact)
-	}
-	duration := verdict.Fixed(new(big.Rat).SetFloat64(l.DurationS), 0, false)
-	fields := []string{l.Timestamp, l.ID, cut(fold(l.Hypothesis), summaryLength), before, after, delta, l.Decision, fold(l.Category), duration}
-	return []byte(strings.Join(fields, "\t") + "\n")
-}
-
-func fixed(n json.Number, sign bool) string {
-	r, ok := new(big.Rat).SetString(n.String())
-	if !ok {
-		return "-"
-	}
-	return verdict.Fixed(r, 4, sign)
-}
-
-func fixedExact(text string) string {
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return "-"
-	}
-	return verdict.Fixed(r, 4, true)
-}
-
 // number is exact decimal text as a JSON number, nil where it is none.
 func number(text string) *json.Number {
 	r, ok := new(big.Rat).SetString(text)
@@ -174,10 +140,23 @@ func number(text string) *json.Number {
 	return &n
 }
 
-func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
+// Fold makes foreign text one line: invalid UTF-8 is replaced, and runs of
+// white space and control characters become one space.
+func Fold(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+}
 
-// cut keeps the first n code points.
-func cut(text string, n int) string {
+// Flatten makes foreign text a piece of one line of Markdown, n code points
+// long at most: folded, and without a sign that could begin a heading
+// (R-REJ-4).
+func Flatten(text string, n int) string {
+	return Cut(strings.ReplaceAll(Fold(text), "#", "\u2317"), n)
+}
+
+// Cut keeps the first n code points.
+func Cut(text string, n int) string {
 	for i := range text {
 		if n == 0 {
 			return text[:i]
@@ -189,6 +168,15 @@ func cut(text string, n int) string {
 
 // Shorten makes a piece of foreign text fit into a line of the history: valid,
 // on one line, 80 code points.
-func Shorten(text string) string {
-	return cut(fold(strings.ToValidUTF8(text, "\uFFFD")), summaryLength)
+func Shorten(text string) string { return Cut(Fold(text), summaryLength) }
+
+// Number is the number at the end of an experiment's name; ok is false where
+// there is none.
+func Number(experiment string) (n int, ok bool) {
+	digits := len(experiment)
+	for digits > 0 && experiment[digits-1] >= '0' && experiment[digits-1] <= '9' {
+		digits--
+	}
+	n, err := strconv.Atoi(experiment[digits:])
+	return n, err == nil
 }
