@@ -364,6 +364,6 @@ func (env *Env) compareCheckpoint(info *checkpointInfo, folder string) error {
 		return err
 	}
 	info.Warnings = append(info.Warnings, "stale_checkpoint")
-	env.Warn("stale_checkpoint: %s says otherwise about %s; the run's branch holds", part.Name, differs)
+	env.Warn("stale_checkpoint: %s %s; the run's branch holds", part.Name, differs)
 	return nil
 }

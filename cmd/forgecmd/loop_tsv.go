@@ -157,7 +157,7 @@ func difference(c *cli.Context, flag, text string) (*big.Rat, error) {
 	if !c.IsSet(flag) {
 		return nil, nil
 	}
-	delta, err := verdict.ParseExact(text)
+	delta, err := journal.ParseFigure(text)
 	if err != nil {
 		return nil, inFlag(flag, err)
 	}

@@ -50,6 +50,9 @@ func ReadCheckpoint(p journal.Part) (journal.Object, error) {
 	if err := json.Unmarshal(empty, &filled); err != nil {
 		return stored, err
 	}
+	if err := filled.Set("timestamp", nil); err != nil {
+		return stored, err
+	}
 	for _, key := range stored.Keys() {
 		if err := filled.Set(key, stored.Get(key)); err != nil {
 			return stored, err
@@ -58,14 +61,14 @@ func ReadCheckpoint(p journal.Part) (journal.Object, error) {
 	return filled, nil
 }
 
-// Differs names the first member in which a checkpoint.json says otherwise
-// than the run it belongs to, and "" if there is none. Members it does not
-// have, versions and times are not compared: a file names versions as its
+// Differs says in which way a checkpoint.json says otherwise than the run it
+// belongs to ("differs in experiment_index"), and "" if it does not. Members it
+// lacks, versions and times are not compared: a file names versions as its
 // writer did.
 func (c Checkpoint) Differs(p journal.Part) (string, error) {
 	var stored, derived journal.Object
 	if err := json.Unmarshal(p.Data, &stored); err != nil {
-		return "the file, which is malformed", nil
+		return "is malformed", nil
 	}
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -79,10 +82,9 @@ func (c Checkpoint) Differs(p journal.Part) (string, error) {
 		if string(theirs) == "null" || string(mine) == string(theirs) {
 			continue
 		}
-		if a, b := derived.Number(key), stored.Number(key); a != nil && b != nil && a.Cmp(b) == 0 {
-			continue
+		if a, b := derived.Number(key), stored.Number(key); a == nil || b == nil || a.Cmp(b) != 0 {
+			return "differs in " + key, nil
 		}
-		return key, nil
 	}
 	return "", nil
 }

@@ -99,7 +99,7 @@ func readCell(data json.RawMessage) (*cell, error) {
 	if text == "" {
 		return &x, nil
 	}
-	best, err := verdict.ParseExact(text)
+	best, err := journal.ParseFigure(text)
 	if err != nil {
 		return nil, fmt.Errorf("best_delta: %w", err)
 	}

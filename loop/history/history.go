@@ -130,7 +130,7 @@ func delta(r journal.Object) *big.Rat {
 	if n := r.Number("delta"); n != nil {
 		return n
 	}
-	n, err := verdict.ParseExact(r.Text("delta"))
+	n, err := journal.ParseFigure(r.Text("delta"))
 	if err != nil {
 		return nil
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
 
+	"forge/gitstore/fault"
 	"forge/loop/verdict"
 )
 
@@ -122,14 +124,28 @@ func (o Object) True(key string) bool { return string(o.Get(key)) == "true" }
 // for one that no measurement has (1e999).
 func (o Object) Number(key string) *big.Rat {
 	text := string(o.Get(key))
-	if !strings.HasPrefix(text, "-") && (text == "" || text[0] < '0' || text[0] > '9') {
+	if strings.HasPrefix(text, `"`) {
 		return nil
 	}
-	r, err := verdict.ParseExact(text)
+	r, err := ParseFigure(text)
 	if err != nil {
 		return nil
 	}
 	return r
+}
+
+// ParseFigure reads a figure that forge or a person wrote down: a number of
+// R-NUM-1 of any length or a ratio of two, in the range of R-NUM-2. The error
+// is a usage fault.
+func ParseFigure(text string) (*big.Rat, error) {
+	r, err := verdict.ParseExact(text)
+	if err != nil {
+		return nil, err
+	}
+	if f, _ := r.Float64(); math.IsInf(f, 0) || f == 0 && r.Sign() != 0 {
+		return nil, fault.New(fault.Usage, "", "number %q is out of range: 1e-308 .. 1.797e308", Cut(text, 64))
+	}
+	return r, nil
 }
 
 // sorted is the object with its members in the order of their names, as the

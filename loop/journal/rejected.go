@@ -118,7 +118,7 @@ func ReadRefused(parts ...Part) (records []Refused, skipped []string) {
 }
 
 // rejectedHeader says what the list is for.
-const rejectedHeader = "Tried in this run and not kept. Do not repeat what had no effect; prefer failure patterns that are still unsolved.\n"
+const rejectedHeader = "Tried before and not kept. Do not repeat what had no effect; prefer failure patterns that are still unsolved.\n"
 
 // FormatRefused renders the last limit records for a prompt; none of them, and
 // limit 0, is no text at all. No text of a record can begin a line (R-REJ-4).
