@@ -41,6 +41,7 @@ func checkpointSaveCommand(env *Env) *cli.Command {
 		Description: about{
 			Text: "Writes WORKSPACE/checkpoint.json and prints it. A run of forge needs none: its branch says where it stands.\n" +
 				"WORKSPACE must exist.",
+			Exits:   writerExits(),
 			Example: "forge loop checkpoint-save . --experiment exp-004 --baseline 0.78 --on-disk-version pre-exp-005 --applied-but-undecided",
 		}.String(),
 		Flags: []cli.Flag{

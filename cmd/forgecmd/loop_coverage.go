@@ -23,6 +23,7 @@ func coverageInitCommand(env *Env) *cli.Command {
 		Description: about{
 			Text: "Without a category it has nine: " + strings.Join(history.DefaultCategories(), ", ") + ".\n" +
 				"A matrix that is there already keeps its counts and gets the categories named that it lacks.",
+			Exits:   writerExits(),
 			Example: "forge loop coverage-init coverage-matrix.json --categories workflow,examples",
 		}.String(),
 		Flags: []cli.Flag{
@@ -68,6 +69,7 @@ func coverageUpdateCommand(env *Env) *cli.Command {
 		Description: about{
 			Text: "Prints the matrix. The delta is after - before as it was measured: with lower_is_better it is turned.\n" +
 				"A category is saturated after three measured experiments without a gain of 0.01.",
+			Exits:   writerExits(),
 			Example: "forge loop coverage-update coverage-matrix.json --category workflow --experiment exp-003 --decision NEUTRAL --delta 0.004 --text",
 		}.String(),
 		Flags: []cli.Flag{

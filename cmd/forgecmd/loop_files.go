@@ -138,6 +138,9 @@ func (env *Env) appendLog(ctx context.Context, name string, l journal.Log, line 
 // same folder; each is done in moments.
 const writeWait = 5 * time.Second
 
+// writerExits is what the exit codes of a command that changes a file mean.
+func writerExits() exits { return exits{4: "another forge keeps writing in that folder; run it again"} }
+
 // alone runs work while no other forge changes a file in the folder of name:
 // of two that append at once neither loses its line (loop.md R-FILE-1). The
 // folder must exist, unless name is itself one of segments.

@@ -38,6 +38,7 @@ func compactCommand(env *Env) *cli.Command {
 		Description: about{
 			Text: "FILE is a file of one JSON record per line, or a history.json. The archive is history.archive.jsonl beside\n" +
 				"it. A second call changes nothing. The folders of a run are never compacted.",
+			Exits:   writerExits(),
 			Example: "forge loop compact history.jsonl --keep 8",
 		}.String(),
 		Flags: []cli.Flag{keepFlag(&keep)},

@@ -44,6 +44,7 @@ func purposeAppendCommand(env *Env) *cli.Command {
 			Text: "Each run and experiment is recorded once; a second call changes nothing. With --rejected the entry lists the\n" +
 				"rejected experiments of its category since the last entry of that category. The score stands there if both\n" +
 				"figures are given.",
+			Exits:   writerExits(),
 			Example: "forge loop purpose-append skills/pdf/PURPOSE.md --experiment exp-005 --category examples --mutation-type example_add --hypothesis 'Add a worked example' --before 0.72 --after 0.79 --rejected rejected.jsonl",
 		}.String(),
 		Flags: []cli.Flag{

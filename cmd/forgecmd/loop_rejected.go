@@ -26,6 +26,7 @@ func rejectedAppendCommand(env *Env) *cli.Command {
 			Text: "FILE is one file, or a folder of segments; what is missing of its path is made. The record is a JSON object\n" +
 				"with experiment and decision, and as a rule category, mutation_type, near_miss, hypothesis, diff_excerpt,\n" +
 				"score_before and score_after. Members that forge does not know are kept.",
+			Exits:   writerExits(),
 			Example: `echo '{"experiment": "exp-004", "decision": "REVERT", "category": "workflow"}' | forge loop rejected-append rejected.jsonl --from-json -`,
 		}.String(),
 		Flags: []cli.Flag{

@@ -24,6 +24,7 @@ func tsvInitCommand(env *Env) *cli.Command {
 		ArgsUsage: "FILE",
 		Description: about{
 			Text:    "FILE is one file, or a folder of segments. A log that is there already is left alone.",
+			Exits:   writerExits(),
 			Example: "forge loop tsv-init experiment-log.tsv",
 		}.String(),
 		Action: func(c *cli.Context) error {
@@ -77,6 +78,7 @@ func tsvAppendCommand(env *Env) *cli.Command {
 		Description: about{
 			Text: "FILE is one file, or a folder of segments; a missing one is begun. The delta is after - before, turned so\n" +
 				"that positive is better. KEEP, REVERT and NEUTRAL need both figures, other decisions may have none.",
+			Exits:   writerExits(),
 			Example: "forge loop tsv-append experiment-log.tsv --experiment exp-001 --hypothesis 'add an example' --before 4/9 --after 6/9 --decision KEEP --category examples",
 		}.String(),
 		Flags: []cli.Flag{

@@ -49,6 +49,7 @@ func (h History) Compact(keep int, archive journal.Part) (Compaction, error) {
 		}
 		known[content] = true
 	}
+	var added []byte
 	c := Compaction{History: History{document: h.document}, Compacted: older, Full: len(h.Records) - older}
 	for i, r := range h.Records {
 		if i >= older || compacted(r) {
@@ -61,9 +62,12 @@ func (h History) Compact(keep int, archive journal.Part) (Compaction, error) {
 		}
 		if !known[content] {
 			known[content] = true
-			if err := c.archive(archive, r); err != nil {
+			line, err := r.Line()
+			if err != nil {
 				return Compaction{}, err
 			}
+			added = append(added, line...)
+			c.Archived++
 		}
 		short, err := reduce(r)
 		if err != nil {
@@ -71,21 +75,10 @@ func (h History) Compact(keep int, archive journal.Part) (Compaction, error) {
 		}
 		c.History.Records = append(c.History.Records, short)
 	}
-	return c, nil
-}
-
-// archive adds a record to the archive, which so far is before.
-func (c *Compaction) archive(before journal.Part, r journal.Object) error {
-	line, err := r.Line()
-	if err != nil {
-		return err
+	if added != nil {
+		c.Archive, err = journal.HistoryLog().Append(archive, added)
 	}
-	if c.Archive == nil {
-		c.Archive = before.Data
-	}
-	c.Archived++
-	c.Archive, err = journal.HistoryLog().Append(journal.Part{Name: before.Name, Data: c.Archive}, line)
-	return err
+	return c, err
 }
 
 // reduce is the short form of a record.

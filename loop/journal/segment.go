@@ -71,14 +71,14 @@ func (l Log) Segments(names []string) []int {
 // Full says whether a segment takes no further record.
 func (l Log) Full(data []byte) bool { return len(l.lines(data)) >= segmentSize }
 
-// Append is a file of the log with one more line, which ends in LF: an empty
-// file gets the header first, and a last line without its LF gets that. What
-// has another header is a usage fault and no log of ours (R-TSV-1).
-func (l Log) Append(file Part, line []byte) ([]byte, error) {
+// Append is a file of the log with one more line, or several, each ending in
+// LF: an empty file gets the header first, and a last line without its LF gets
+// that. What has another header is a usage fault and no log of ours (R-TSV-1).
+func (l Log) Append(file Part, lines []byte) ([]byte, error) {
 	if err := l.Check(file); err != nil {
 		return nil, err
 	}
-	return l.grow(file.Data, line), nil
+	return l.grow(file.Data, lines), nil
 }
 
 // Check says whether a file is empty or begins with the log's header; one that
