@@ -137,18 +137,25 @@ func delta(r journal.Object) *big.Rat {
 	return n
 }
 
-// gain is the delta of a measured outcome, positive is better. Where forge
-// itself decided, delta_exact stands beside delta and both are turned already
-// (R-TSV-3); any other delta is after - before.
-func gain(r journal.Object, d verdict.Direction) *big.Rat {
-	n := delta(r)
-	if n == nil || !decision(r).Measured() {
-		return nil
+// gain is the delta of a measured outcome, positive is better, exactly and as
+// it is shown; nil for any other. Where forge itself decided, delta_exact
+// stands beside a rounded delta, and both are turned already (R-TSV-3); any
+// other delta is after - before.
+func gain(r journal.Object, d verdict.Direction) (exact, shown *big.Rat) {
+	shown = delta(r)
+	if shown == nil || !decision(r).Measured() {
+		return nil, nil
 	}
-	if r.Text("delta_exact") != "" {
-		return n
+	text := r.Text("delta_exact")
+	if text == "" {
+		shown = journal.Orient(shown, d)
+		return shown, shown
 	}
-	return journal.Orient(n, d)
+	exact, err := journal.ParseFigure(text)
+	if err != nil {
+		return shown, shown
+	}
+	return exact, shown
 }
 
 func decision(r journal.Object) verdict.Decision { return verdict.Decision(r.Text("decision")) }

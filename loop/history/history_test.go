@@ -119,6 +119,7 @@ func TestViews(t *testing.T) {
 		"first maximum":        {"{\"id\":\"a\",\"decision\":\"NEUTRAL\",\"delta\":\"+0.1\"}\n{\"id\":\"b\",\"decision\":\"REVERT\",\"delta\":0.10}", verdict.HigherIsBetter, `0.1 "a" null null`},
 		"lower is better":      {"{\"id\":\"a\",\"decision\":\"NEUTRAL\",\"delta\":3}\n{\"id\":\"b\",\"decision\":\"KEEP\",\"delta\":-2}", verdict.LowerIsBetter, `2 "b" "b" null`},
 		"turned by forge":      {"{\"id\":\"a\",\"decision\":\"KEEP\",\"delta\":3,\"delta_exact\":\"3\"}\n{\"id\":\"b\",\"decision\":\"KEEP\",\"delta\":-2}", verdict.LowerIsBetter, `3 "a" "b" null`},
+		"compared exactly":     {"{\"id\":\"a\",\"decision\":\"KEEP\",\"delta\":0.333333,\"delta_exact\":\"333333/1000000\"}\n{\"id\":\"b\",\"decision\":\"REVERT\",\"delta\":0.333333,\"delta_exact\":\"1/3\"}", verdict.HigherIsBetter, `0.333333 "b" "a" null`},
 		"last keep":            {"{\"id\":\"a\",\"decision\":\"KEEP\",\"composite_score\":0.9}\n{\"id\":\"b\",\"decision\":\"KEEP\",\"composite_score\":0.8}\n{\"id\":\"c\",\"decision\":\"REVERT\",\"composite_score\":1}", verdict.HigherIsBetter, `null null "b" 0.8`},
 		"kept by a person":     {"{\"id\":\"a\",\"decision\":\"KEEP\"}\n{\"id\":\"b\",\"decision\":\"NEUTRAL\",\"override\":{\"keep\":true}}", verdict.HigherIsBetter, `null null "b" null`},
 		"rejected by a person": {"{\"id\":\"a\",\"decision\":\"KEEP\"}\n{\"id\":\"b\",\"decision\":\"KEEP\",\"override\":{\"keep\":false}}", verdict.HigherIsBetter, `null null "a" null`},

@@ -84,7 +84,7 @@ func (h History) stats(d verdict.Direction) Stats {
 			s.CurrentBest, s.BestScore = r.Get("id"), r.Get("composite_score")
 		}
 	}
-	s.Keeps, s.Reverts, s.Neutrals, s.BestDelta = count.keeps, count.reverts, count.neutrals, number(count.best)
+	s.Keeps, s.Reverts, s.Neutrals, s.BestDelta = count.keeps, count.reverts, count.neutrals, number(count.shown)
 	return s
 }
 
@@ -92,7 +92,7 @@ func (h History) stats(d verdict.Direction) Stats {
 // the largest gains.
 type tally struct {
 	keeps, reverts, neutrals int
-	best                     *big.Rat
+	best, shown              *big.Rat // of the best one: exact, and as it is shown
 	bestID                   json.RawMessage
 }
 
@@ -105,8 +105,8 @@ func (t *tally) add(r journal.Object, d verdict.Direction) {
 	case verdict.Neutral:
 		t.neutrals++
 	}
-	if g := gain(r, d); g != nil && (t.best == nil || g.Cmp(t.best) > 0) {
-		t.best, t.bestID = g, r.Get("id")
+	if exact, shown := gain(r, d); exact != nil && (t.best == nil || exact.Cmp(t.best) > 0) {
+		t.best, t.shown, t.bestID = exact, shown, r.Get("id")
 	}
 }
 
@@ -166,7 +166,7 @@ func (h History) ByCategory(d verdict.Direction) (journal.Object, error) {
 	for _, name := range names {
 		g := groups[name]
 		g.Total, g.Keeps, g.Reverts, g.Neutrals = len(g.Experiments), g.count.keeps, g.count.reverts, g.count.neutrals
-		g.BestDelta, g.BestExperiment = number(g.count.best), g.count.bestID
+		g.BestDelta, g.BestExperiment = number(g.count.shown), g.count.bestID
 		if err := all.Set(name, g); err != nil {
 			return all, err
 		}
