@@ -209,10 +209,6 @@ func TestDirty(t *testing.T) {
 	if s.files("")["index"] != index {
 		t.Error("Dirty() rewrote the user's index")
 	}
-	s.vars["PATH"] = ""
-	if _, err := s.open().Dirty(ctx, all); fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), "git") {
-		t.Errorf("Dirty() without git = %v", err)
-	}
 }
 
 // A landing built anew on a ref that holds an unfinished one: what the parent

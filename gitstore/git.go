@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type gitCall struct {
 	Env   []string // NAME=VALUE added last
 	Stdin []byte
 	Limit int64 // bytes of output kept; 0 is process's default
+
+	Timeout time.Duration // 0 is gitTimeout
 }
 
 // git runs the git binary in this repository (R-GIT-2): cleaned environment,
@@ -70,7 +73,7 @@ func (r *Repo) git(ctx context.Context, call gitCall) (process.Result, error) {
 	}
 	result, err := process.Plain(ctx, process.Command{
 		Argv: append(argv, call.Args...), Dir: dir, Env: append(r.gitEnv(), call.Env...),
-		Stdin: call.Stdin, OutputLimit: call.Limit, Timeout: gitTimeout, Crash: r.env.Crash,
+		Stdin: call.Stdin, OutputLimit: call.Limit, Timeout: cmp.Or(call.Timeout, gitTimeout), Crash: r.env.Crash,
 	})
 	if err != nil {
 		return result, fmt.Errorf("run git %s: %w", call.Args[0], err)

@@ -175,6 +175,29 @@ func TestSigning(t *testing.T) {
 	}
 }
 
+// R-COM-5: a signing program that hangs ends at a time limit with what it
+// started, and no commit is made.
+func TestSignerHangs(t *testing.T) {
+	s := newRepository(t)
+	s.homeFile("signer", "#!/bin/sh\nexec sleep 600\n")
+	if err := os.Chmod(filepath.Join(s.home, "signer"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.homeFile(".gitconfig", "[commit]\ngpgsign=true\n[gpg]\nprogram="+s.home+"/signer\n")
+	r := s.open()
+	r.signWait = 50 * time.Millisecond
+	const want = "the commit could not be signed: no signature came within 50ms"
+	if err := r.CheckSigning(t.Context()); fault.KindOf(err) != fault.Refused || err.Error() != want {
+		t.Errorf("CheckSigning() = %v, want %s", err, want)
+	}
+	if id, err := r.Commit(t.Context(), Change{Ref: testRef, Edits: []Edit{Put("a", nil)}, Subject: "x"}); fault.KindOf(err) != fault.Refused {
+		t.Errorf("Commit() = %s, %v, want a refusal", id, err)
+	}
+	if got := s.ref(testRef); got != "" {
+		t.Errorf("the ref is at %s", got)
+	}
+}
+
 // TestNoProcess: with the identity in the environment nothing asks git who
 // commits (a git that cannot run would fail the commit).
 func TestNoProcess(t *testing.T) {

@@ -44,6 +44,7 @@ type Repo struct {
 	heldForge bool            // this Repo holds forge's own lock (R-LOCK-1)
 	heldRuns  map[string]bool // the run locks this Repo holds
 	lockWait  time.Duration   // for somebody else's lock of a ref: [lockWait], less in tests
+	signWait  time.Duration   // for a signature: [gitTimeout], less in tests
 
 	warnMu   sync.Mutex
 	warnings []string
@@ -64,7 +65,7 @@ func Open(ctx context.Context, dir string, env Env) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{env: env, gitDir: place.gitDir, commonDir: place.commonDir, heldRuns: map[string]bool{}, lockWait: lockWait}
+	r := &Repo{env: env, gitDir: place.gitDir, commonDir: place.commonDir, heldRuns: map[string]bool{}, lockWait: lockWait, signWait: gitTimeout}
 	if r.config, err = readConfig(filepath.Join(r.commonDir, "config")); err != nil {
 		return nil, err
 	}

@@ -60,13 +60,17 @@ func (r *Repo) signedCommit(ctx context.Context, c commitObject, env ...string) 
 	result, err := r.git(ctx, gitCall{
 		Args:  append(args, string(c.tree)),
 		Env:   append(append(c.author.vars("GIT_AUTHOR"), c.committer.vars("GIT_COMMITTER")...), env...),
-		Stdin: []byte(c.message),
+		Stdin: []byte(c.message), Timeout: r.signWait,
 	})
 	if errors.Is(err, errNoGit) {
 		return "", needGit(err, "signing a commit (commit.gpgsign is true)")
 	}
 	if err != nil {
 		return "", err
+	}
+	if result.TimedOut {
+		return "", fault.New(fault.Refused, "let an agent hold the key's passphrase, and try git commit -S",
+			"the commit could not be signed: no signature came within %s", r.signWait)
 	}
 	id, ok := parseHash(strings.TrimSpace(string(result.Stdout)))
 	if !result.OK() || !ok {

@@ -13,8 +13,8 @@ const maxStatus = 256 << 20
 
 // Dirty returns the paths with staged, unstaged or untracked changes, ignored
 // files aside, for which match is true, in git's order. The user's index is
-// only read. In a bare repository nothing is dirty. Without git it is a fault
-// that says so.
+// only read. In a bare repository nothing is dirty. Without git forge looks
+// for itself.
 //
 // Source: gitstore.md section 2, "target skill has uncommitted changes".
 func (r *Repo) Dirty(ctx context.Context, match func(path string) bool) ([]string, error) {
@@ -27,7 +27,7 @@ func (r *Repo) Dirty(ctx context.Context, match func(path string) bool) ([]strin
 		Limit: maxStatus,
 	})
 	if errors.Is(err, errNoGit) {
-		return nil, needGit(err, "looking for uncommitted changes")
+		return r.dirtyWithoutGit(ctx, match)
 	}
 	if err != nil {
 		return nil, err
