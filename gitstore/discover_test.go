@@ -220,6 +220,26 @@ func TestShallow(t *testing.T) { // pitfall 10
 	if _, err := r.IsAncestor(ctx, old, clone.rev("HEAD")); err == nil {
 		t.Error("IsAncestor() answers what it cannot know")
 	}
+
+	// What two branches that begin behind the boundary are to each other is
+	// known all the same.
+	base := clone.rev("HEAD")
+	clone.git("checkout", "-q", "-b", "a")
+	clone.git("commit", "-q", "--allow-empty", "-m", "a")
+	clone.git("checkout", "-q", "-b", "b", string(base))
+	clone.git("commit", "-q", "--allow-empty", "-m", "b")
+	a, b := clone.rev("a"), clone.rev("b")
+	for _, tt := range []struct {
+		old, new Hash
+		want     bool
+	}{{a, b, false}, {b, a, false}, {base, a, true}, {a, base, false}} {
+		if got, err := r.IsAncestor(ctx, tt.old, tt.new); err != nil || got != tt.want {
+			t.Errorf("IsAncestor(%s, %s) = %t, %v, want %t", tt.old, tt.new, got, err, tt.want)
+		}
+	}
+	if _, err := r.IsAncestor(ctx, old, b); err == nil {
+		t.Error("IsAncestor() answers what it cannot know")
+	}
 }
 
 func TestPartialClone(t *testing.T) { // pitfall 11

@@ -27,16 +27,13 @@ type exportRecord struct {
 	Run   string `json:"run"`
 }
 
-// exportsDir returns the directory of the records, made if it was not there.
-func (r *Repo) exportsDir() (string, error) {
-	return filepath.Join(r.commonDir, "forge", "exports"), r.makeForgeDir("exports")
-}
+// exportsDir is the directory of the records.
+func (r *Repo) exportsDir() string { return filepath.Join(r.commonDir, "forge", "exports") }
 
 // writeExportRecord records an export of this process and returns the path of
 // the record. It appears whole or not at all.
 func (r *Repo) writeExportRecord(name, dir, run string) (string, error) {
-	records, err := r.exportsDir()
-	if err != nil {
+	if err := r.makeForgeDir("exports"); err != nil {
 		return "", err
 	}
 	pid := os.Getpid()
@@ -45,7 +42,7 @@ func (r *Repo) writeExportRecord(name, dir, run string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("record an export: %w", err)
 	}
-	record := filepath.Join(records, name+".json")
+	record := filepath.Join(r.exportsDir(), name+".json")
 	if err := r.env.Crash.WriteFile("export record", record+".new", append(text, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("record an export: %w", err)
 	}
@@ -62,11 +59,11 @@ func (r *Repo) writeExportRecord(name, dir, run string) (string, error) {
 //
 // Source: gitstore.md R-EXP-4, R-EXP-5.
 func (r *Repo) SweepExports(ctx context.Context) error {
-	records, err := r.exportsDir()
-	if err != nil {
-		return err
-	}
+	records := r.exportsDir()
 	entries, err := os.ReadDir(records)
+	if isAbsent(err) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("list the records of exports: %w", err)
 	}

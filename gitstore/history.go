@@ -161,16 +161,43 @@ func (r *Repo) IsAncestor(ctx context.Context, old, new Hash) (bool, error) {
 	if old == new {
 		return true, nil
 	}
-	shallow, err := r.shallow()
-	if err != nil {
-		return false, err
-	}
 	if _, err := r.ReadCommit(ctx, old); err != nil {
 		return false, err
 	}
+	down, err := r.descend(ctx, new, old)
+	if err != nil || down.found || len(down.cut) == 0 {
+		return down.found, err
+	}
+	// What the boundary hides are ancestors of the commits at it. If old
+	// descends from all of these, it cannot be one of theirs.
+	up, err := r.descend(ctx, old, "")
+	if err != nil {
+		return false, err
+	}
+	for _, id := range down.cut {
+		if !up.seen[id] {
+			return false, shallowEnd(len(down.seen))
+		}
+	}
+	return false, nil
+}
+
+// descent is a walk from a commit along all parents.
+type descent struct {
+	seen  map[Hash]bool
+	cut   []Hash // commits at a shallow boundary that hides parents
+	found bool   // what was looked for; the walk ended there
+}
+
+// descend walks, the latest commits first, until it meets a commit, if one is
+// named.
+func (r *Repo) descend(ctx context.Context, from, until Hash) (descent, error) {
+	shallow, err := r.shallow()
+	if err != nil {
+		return descent{}, err
+	}
+	d := descent{seen: map[Hash]bool{from: true}}
 	walk := &newestFirst{}
-	seen := map[Hash]bool{new: true}
-	hidden := false
 	push := func(id Hash) error {
 		c, err := r.ReadCommit(ctx, id)
 		if err == nil {
@@ -178,35 +205,34 @@ func (r *Repo) IsAncestor(ctx context.Context, old, new Hash) (bool, error) {
 		}
 		return err
 	}
-	if err := push(new); err != nil {
-		return false, err
+	if err := push(from); err != nil {
+		return d, err
 	}
 	for walk.Len() > 0 {
 		if err := ctx.Err(); err != nil {
-			return false, context.Cause(ctx)
+			return d, context.Cause(ctx)
 		}
 		c := heap.Pop(walk).(CommitInfo)
 		if shallow[c.Hash] {
-			hidden = hidden || len(c.Parents) > 0
+			if len(c.Parents) > 0 {
+				d.cut = append(d.cut, c.Hash)
+			}
 			continue
 		}
 		for _, parent := range c.Parents {
-			if parent == old {
-				return true, nil
+			if d.found = parent == until; d.found {
+				return d, nil
 			}
-			if seen[parent] {
+			if d.seen[parent] {
 				continue
 			}
-			seen[parent] = true
+			d.seen[parent] = true
 			if err := push(parent); err != nil {
-				return false, err
+				return d, err
 			}
 		}
 	}
-	if hidden {
-		return false, shallowEnd(len(seen))
-	}
-	return false, nil
+	return d, nil
 }
 
 // newestFirst is a heap of commits, the latest committed on top: an ancestor

@@ -94,10 +94,7 @@ func TestSweepExportsCutShort(t *testing.T) {
 					putFile(t, filepath.Join(dir, text), "left")
 				}
 			}
-			if _, err := r.exportsDir(); err != nil {
-				t.Fatal(err)
-			}
-			record := filepath.Join(r.commonDir, "forge", "exports", "forge-x-cutshort.json")
+			record := filepath.Join(r.exportsDir(), "forge-x-cutshort.json")
 			putFile(t, record, fmt.Sprintf(`{"path":%q,"pid":%d,"start":"1","host":%q,"run":"r1"}`, dir, nobody, hostName()))
 			if err := r.SweepExports(context.Background()); err != nil {
 				t.Fatal(err)

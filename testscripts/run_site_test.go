@@ -26,35 +26,44 @@ const patience = 90 * time.Second
 // built from nothing and a temporary directory of its own, by which its
 // processes are known.
 type site struct {
-	t   *testing.T
-	dir string // the work tree
-	tmp string // TMPDIR of forge
-	env []string
+	t    *testing.T
+	dir  string // the work tree
+	tmp  string // TMPDIR of forge
+	home string
+	env  []string
+
+	forgeEnv []string // what else forge sees, over env
 }
 
-// newSite makes a repository with one commit of the files; those that end in
-// .sh can be executed. Nothing maintains it in the background.
-func newSite(t *testing.T, files map[string]string) *site {
+// newGround makes the directories and the environment of a site. There is no
+// repository yet, and nothing will maintain it in the background.
+func newGround(t *testing.T) *site {
 	t.Helper()
 	root := t.TempDir()
-	s := &site{t: t, dir: filepath.Join(root, "repo"), tmp: filepath.Join(root, "tmp")}
-	home := filepath.Join(root, "home")
-	for _, dir := range []string{s.dir, s.tmp, home} {
+	s := &site{t: t, dir: filepath.Join(root, "repo"), tmp: filepath.Join(root, "tmp"), home: filepath.Join(root, "home")}
+	for _, dir := range []string{s.dir, s.tmp, s.home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	config := filepath.Join(root, "gitconfig")
-	if err := os.WriteFile(config, []byte("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.home, ".gitconfig"), []byte("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + s.tmp, "GIT_CONFIG_GLOBAL=" + config}
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + s.tmp}
 	for name, value := range hermetic() {
 		s.env = append(s.env, name+"="+value)
 	}
 	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
 		s.env = append(s.env, "GOCOVERDIR="+dir)
 	}
+	return s
+}
+
+// newSite makes a repository with one commit of the files; those that end in
+// .sh can be executed.
+func newSite(t *testing.T, files map[string]string) *site {
+	t.Helper()
+	s := newGround(t)
 	s.write(files)
 	s.git("init", "-q", "-b", "main")
 	s.git("add", "-A")
@@ -115,7 +124,7 @@ func (s *site) start(args ...string) *started {
 func (s *site) startProgram(argv ...string) *started {
 	s.t.Helper()
 	p := &started{t: s.t, cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = s.dir, s.env, &p.stdout, &p.stderr
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = s.dir, slices.Concat(s.env, s.forgeEnv), &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -256,6 +265,12 @@ func (s *site) gone(those []living) {
 	}
 }
 
+// commonDir is the git directory that linked worktrees share.
+func (s *site) commonDir() string {
+	s.t.Helper()
+	return s.git("rev-parse", "--path-format=absolute", "--git-common-dir")
+}
+
 // branch is the run's branch, "" while there is none.
 func (s *site) branch() string {
 	s.t.Helper()
@@ -272,7 +287,7 @@ func (s *site) checkSound() {
 	if out, err := s.tryGit("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil || out != "" {
 		s.t.Fatalf("git fsck: %v\n%s", err, out)
 	}
-	err := filepath.WalkDir(filepath.Join(s.dir, ".git", "refs"), func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(s.commonDir(), "refs"), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(file, ".lock") {
 			return err
 		}

@@ -75,49 +75,63 @@ var hookNames = []string{
 	"reference-transaction",
 }
 
-// belongings are what a person has in a repository: each file of the work
-// tree and those of git's own that say where he stands, with type, mode, time
-// of the last change and content.
-func (s *site) belongings() map[string]string {
-	s.t.Helper()
-	seen := map[string]string{}
-	take := func(file string) error {
-		info, err := os.Lstat(file)
-		if err != nil {
-			return err
-		}
-		var content []byte
-		switch {
-		case info.IsDir():
-		case info.Mode()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(file)
-			if err != nil {
-				return err
-			}
-			content = []byte(to)
-		default:
-			if content, err = os.ReadFile(file); err != nil {
-				return err
-			}
-		}
-		name, err := filepath.Rel(s.dir, file)
-		seen[name] = fmt.Sprintf("%s %d %x", info.Mode(), info.ModTime().UnixNano(), sha256.Sum256(content))
-		return err
+// look says how a file is: type, mode, time of the last change and content.
+func look(file string) (string, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
 	}
-	err := filepath.WalkDir(s.dir, func(file string, d fs.DirEntry, err error) error {
+	var content []byte
+	switch {
+	case info.IsDir():
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(file)
+		if err != nil {
+			return "", err
+		}
+		content = []byte(to)
+	default:
+		if content, err = os.ReadFile(file); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s %d %x", info.Mode(), info.ModTime().UnixNano(), sha256.Sum256(content)), nil
+}
+
+// listing looks at every file below a directory but those skip names.
+func listing(t *testing.T, root string, skip func(name string) bool) map[string]string {
+	t.Helper()
+	seen := map[string]string{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.Name() == ".git" {
+		name, err := filepath.Rel(root, file)
+		switch {
+		case err != nil:
+			return err
+		case !skip(name):
+			seen[name], err = look(file)
+			return err
+		case d.IsDir():
 			return filepath.SkipDir
 		}
-		return take(file)
+		return nil
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
+	return seen
+}
+
+// belongings are what a person has in a repository: each file of the work
+// tree and those of git's own that say where he stands.
+func (s *site) belongings() map[string]string {
+	s.t.Helper()
+	seen := listing(s.t, s.dir, func(name string) bool { return name == ".git" })
 	for _, name := range []string{"index", "HEAD", "config", "logs/HEAD", "logs/refs/heads/main", "logs/refs/stash", "refs/heads/main", "refs/stash"} {
-		if err := take(filepath.Join(s.dir, ".git", name)); err != nil {
+		var err error
+		if seen[".git/"+name], err = look(filepath.Join(s.dir, ".git", name)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
