@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// kills is how often TestRunKill kills a run, and killsShort with -short.
+// kills is how often TestRunKill kills a run, and killsShort with -short;
+// see tortureVariable.
 const (
 	kills      = 50
 	killsShort = 12
@@ -34,10 +35,7 @@ func TestRunKill(t *testing.T) {
 	t.Parallel()
 	random := newRandom(t)
 	want := undisturbed(t, tuned(), tunedRun())
-	left := kills
-	if testing.Short() {
-		left = killsShort
-	}
+	left := randomKills(t)
 	s := newSite(t, tuned())
 	runs, early := 0, 0
 	for left > 0 {

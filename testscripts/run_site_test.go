@@ -33,6 +33,7 @@ type site struct {
 	env  []string
 
 	forgeEnv []string // what else forge sees, over env
+	brief    string   // one that was given, where a test asked for it
 }
 
 // newGround makes the directories and the environment of a site. There is no
@@ -425,6 +426,16 @@ func tunedResume() []string { return []string{"run", "--resume", "--max-experime
 // undisturbed is the outcome of a run on the files that nobody disturbs.
 func undisturbed(t *testing.T, files map[string]string, args []string) outcome {
 	t.Helper()
+	want := outcomeOf(t, files, args)
+	if len(want.verdicts) != 12 {
+		t.Fatalf("the undisturbed run has %d experiments, want 12\n%s", len(want.verdicts), strings.Join(want.verdicts, "\n"))
+	}
+	return want
+}
+
+// outcomeOf is the same for a run of any length.
+func outcomeOf(t *testing.T, files map[string]string, args []string) outcome {
+	t.Helper()
 	s := newSite(t, files)
 	began := time.Now()
 	s.forge(0, args...)
@@ -432,9 +443,6 @@ func undisturbed(t *testing.T, files map[string]string, args []string) outcome {
 	branch := s.branch()
 	want := outcome{took: took}
 	want.verdicts, want.last = s.verdicts(branch)
-	if len(want.verdicts) != 12 {
-		t.Fatalf("the undisturbed run has %d experiments, want 12\n%s", len(want.verdicts), strings.Join(want.verdicts, "\n"))
-	}
 	s.checkSound()
 	s.checkOutcome(branch, want)
 	return want
