@@ -8,6 +8,7 @@ GO ?= go
 RACE ?= off
 FUZZTIME ?= 30s
 COUNT ?= 1
+KILLS ?= 200
 PKG ?= ./...
 # Of one package; the scripts start thousands of processes.
 TIMEOUT ?= 40m
@@ -32,7 +33,7 @@ endif
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  RACE=auto|on|off ($(RACE))  FUZZTIME=30s ($(FUZZTIME))  COUNT=10 ($(COUNT))  PKG=./gitstore ($(PKG))"
+	@echo "  RACE=auto|on|off ($(RACE))  FUZZTIME=30s ($(FUZZTIME))  COUNT=10 ($(COUNT))  KILLS=200 ($(KILLS))  PKG=./gitstore ($(PKG))"
 
 .PHONY: build
 build: ## build ./forge
@@ -71,6 +72,12 @@ script: ## run the scripts; RUN=usage_errors runs one
 .PHONY: update
 update: ## rewrite what the scripts compare output with
 	$(GO) test ./testscripts -run TestScripts -count=1 -update
+
+# A failure repeats: the point, or the seed, is in its message.
+.PHONY: torture
+torture: ## kill forge and fill its disk at every write, KILLS more kills at random, writers side by side; about 10 minutes
+	FORGE_TORTURE=$(KILLS) $(GO) test -count=1 -timeout 60m ./gitstore -run '^(TestConcurrentWriters|TestKilledWriter)$$'
+	FORGE_TORTURE=$(KILLS) $(GO) test -count=1 -timeout 60m ./testscripts -run '^(TestCrash|TestFailedWrite|TestFullDisk|TestRunKill|TestFetchPrune)$$'
 
 .PHONY: cover
 cover: ## coverage of the whole suite, scripts included, into cover.out

@@ -93,9 +93,22 @@ func (s *sandbox) gitWriter(commits int) []string {
 	return made
 }
 
-// TestConcurrentWriters: C1 to C5 in small. Every commit that was acknowledged
-// is an ancestor of the tip, and no reader sees the ref damaged or gone.
+// tortureVariable asks for the large form of these tests, as `make torture`
+// does; see testscripts.
+const tortureVariable = "FORGE_TORTURE"
+
+// race is how many commits how many processes of ours make on one ref, and
+// git makes on it.
+type race struct{ processes, commits, gitCommits int }
+
+// TestConcurrentWriters: C1 to C5. Every commit that was acknowledged is an
+// ancestor of the tip, and no reader sees the ref damaged or gone, while git
+// writes other refs and packs all of them.
 func TestConcurrentWriters(t *testing.T) {
+	size := race{processes: 2, commits: 30, gitCommits: 20}
+	if os.Getenv(tortureVariable) != "" {
+		size = race{processes: 4, commits: 100, gitCommits: 50}
+	}
 	ctx := context.Background()
 	s := newRepository(t)
 	addOne(t, s.open(), "start")
@@ -126,11 +139,17 @@ func TestConcurrentWriters(t *testing.T) {
 			}
 		})
 	}
-	for range 2 {
-		write(func() []string { return s.writer(30, time.Minute) })
+	for range size.processes {
+		write(func() []string { return s.writer(size.commits, 10*time.Minute) })
 	}
-	write(func() []string { return s.gitWriter(20) })
+	write(func() []string { return s.gitWriter(size.gitCommits) })
 	until(func() { s.try("pack-refs", "--all", "--prune") })
+	base, moves := s.git("rev-parse", "HEAD"), 0
+	until(func() {
+		moves++
+		s.try("update-ref", fmt.Sprint("refs/heads/other-", moves%5), base) // it may find packed-refs locked
+		s.try("update-ref", "-d", fmt.Sprint("refs/heads/other-", (moves+2)%5))
+	})
 	reader := s.open()
 	reads := 0
 	until(func() {
@@ -145,8 +164,9 @@ func TestConcurrentWriters(t *testing.T) {
 	writers.Wait()
 	close(done)
 	others.Wait()
-	if len(made) != 80 || reads == 0 {
-		t.Errorf("%d commits acknowledged, %d reads", len(made), reads)
+	want := size.processes*size.commits + size.gitCommits
+	if len(made) != want || reads == 0 || moves == 0 {
+		t.Errorf("%d commits acknowledged, want %d; %d reads, %d other refs moved", len(made), want, reads, moves)
 	}
 	reachable := map[string]bool{}
 	for id := range strings.FieldsSeq(s.git("rev-list", testRef)) {
@@ -157,8 +177,8 @@ func TestConcurrentWriters(t *testing.T) {
 			t.Errorf("commit %s was acknowledged and is lost", id)
 		}
 	}
-	if len(reachable) != 81 {
-		t.Errorf("%d commits on the branch, want 81", len(reachable))
+	if len(reachable) != want+1 {
+		t.Errorf("%d commits on the branch, want %d", len(reachable), want+1)
 	}
 	if left, _ := os.ReadDir(filepath.Join(s.dir, ".git/forge/ref-locks")); len(left) != 0 {
 		t.Errorf("records left: %v", left)
@@ -166,15 +186,19 @@ func TestConcurrentWriters(t *testing.T) {
 	s.fsck()
 }
 
-// TestKilledWriter: K1 in small. A kill leaves the old or the new tip, and who
+// TestKilledWriter: K1. A kill leaves the old or the new tip, and who
 // holds the run's lock goes on at once.
 func TestKilledWriter(t *testing.T) {
 	ctx := context.Background()
 	s := newRepository(t)
 	r := s.open()
 	addOne(t, r, "start")
-	for i := range 8 {
-		made := s.writer(100000, time.Duration(120+17*i)*time.Millisecond)
+	rounds := 8
+	if os.Getenv(tortureVariable) != "" {
+		rounds = 40
+	}
+	for i := range rounds {
+		made := s.writer(100000, time.Duration(120+17*(i%20))*time.Millisecond)
 		release, err := r.LockRun(ctx, "r1")
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +216,7 @@ func TestKilledWriter(t *testing.T) {
 			}
 		}
 	}
-	if left, _ := os.ReadDir(filepath.Join(s.dir, ".git/forge/ref-locks")); len(left) > 8 {
+	if left, _ := os.ReadDir(filepath.Join(s.dir, ".git/forge/ref-locks")); len(left) > rounds {
 		t.Errorf("records left: %v", left)
 	}
 	s.fsck()
