@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"loop/handoff":        3,
 	"loop/journal":        3,
 	"loop/metric":         3,
+	"loop/snapshot":       3,
 	"loop/tune":           3,
 	"loop/history":        4,
 	"loop/proposer":       4,

@@ -10,6 +10,7 @@ import (
 
 	"forge/cmd/forgecmd/config"
 	"forge/loop"
+	"forge/loop/snapshot"
 )
 
 func readme(t *testing.T) string {
@@ -52,6 +53,9 @@ func TestReadmeJSONFields(t *testing.T) {
 		"forge runs drop`, `forge runs prune": tidied{},
 		"forge init":                          written{},
 		"forge version":                       build{},
+		"forge loop snapshot":                 snapshot.Document{},
+		"forge loop diff":                     snapshot.Difference{},
+		"forge loop revert":                   snapshot.Reverted{},
 	}
 	word := regexp.MustCompile("`([^`]+)`")
 	seen := 0

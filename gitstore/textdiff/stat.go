@@ -15,7 +15,7 @@ const maxDistance = 10_000
 // Source: loop.md R-DIFF-2.
 func Stat(files []File) (added, removed int) {
 	for _, f := range files {
-		if f.binary() || bytes.Equal(f.Before.data(), f.After.data()) {
+		if f.Binary() || bytes.Equal(f.Before.data(), f.After.data()) {
 			continue
 		}
 		plus, minus := statLines(splitLines(f.Before.data()), splitLines(f.After.data()))

@@ -56,8 +56,8 @@ func (s *Side) mode() string {
 	return s.Mode
 }
 
-// binary reports whether git would call either side binary.
-func (f File) binary() bool {
+// Binary reports whether git would call either side binary.
+func (f File) Binary() bool {
 	return isBinary(f.Before.data()) || isBinary(f.After.data())
 }
 

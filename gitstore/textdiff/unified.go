@@ -42,7 +42,7 @@ func writeFile(out *bytes.Buffer, f File) {
 	oldName, newName := writeHeader(out, f)
 	switch {
 	case same: // an empty file came or went, or the mode changed
-	case f.binary():
+	case f.Binary():
 		fmt.Fprintf(out, "Binary files %s and %s differ\n", oldName, newName)
 	default:
 		fmt.Fprintf(out, "--- %s\n+++ %s\n", ended(oldName), ended(newName))
