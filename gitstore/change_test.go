@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +249,45 @@ func TestStore(t *testing.T) {
 	}
 	if err := r.Point(t.Context(), "refs/forge/runs/r1/landing", "", id); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// R-ATOM-1, C16, case G22: a skill that is archived and restored has the tree
+// it had, executable bits and links included, and nothing of it is rewritten.
+func TestArchiveAndRestore(t *testing.T) {
+	ctx := context.Background()
+	s := newRepository(t)
+	s.write("skills/x/scripts/run.sh", "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(s.dir, "skills/x/scripts/run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../SKILL.md", filepath.Join(s.dir, "skills/x/scripts/link")); err != nil {
+		t.Fatal(err)
+	}
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "scripts")
+	if listed := s.git("ls-tree", "-r", "HEAD", "skills/x"); !strings.Contains(listed, "100755 ") || !strings.Contains(listed, "120000 ") {
+		t.Fatalf("the skill is\n%s", listed)
+	}
+	r, before := s.open(), s.rev("HEAD^{tree}")
+	skill, err := r.Lookup(ctx, s.rev("HEAD"), "skills/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const archive = "skills-archive/x-20260102T030405Z"
+	move := func(tip Hash, from, to string) Hash {
+		return commit(t, r, Change{Ref: testRef, Base: s.ref(testRef), From: tip, Parents: []Hash{tip}, Edits: []Edit{Remove(from), PutObject(to, skill.Object, ModeDir)}})
+	}
+	archived := move(s.rev("HEAD"), "skills/x", archive)
+	if renames := s.git("diff-tree", "-r", "-M100%", "--name-status", string(archived)+"^", string(archived)); strings.Count(renames, "R100\t") != 3 || strings.Contains(renames, "\nD") {
+		t.Errorf("git sees the archive move as\n%s", renames)
+	}
+	if got := s.rev(string(archived) + ":" + archive); got != skill.Object {
+		t.Errorf("the archived skill is %s, want %s", got, skill.Object)
+	}
+	restored := move(archived, archive, "skills/x")
+	if got := s.rev(string(restored) + "^{tree}"); got != before {
+		t.Errorf("after archive and restore the tree is %s, want %s", got, before)
 	}
 	s.fsck()
 }
