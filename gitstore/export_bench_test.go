@@ -40,6 +40,7 @@ func benchmarkRewrite(b *testing.B, skills, files int) {
 	}
 }
 
+func BenchmarkExportRewriteSmall(b *testing.B)      { benchmarkRewrite(b, 50, 10) }
 func BenchmarkExportRewrite10000(b *testing.B)      { benchmarkRewrite(b, 1000, 10) }
 func BenchmarkExportRewrite2000Skills(b *testing.B) { benchmarkRewrite(b, 2000, 1) }
 
