@@ -78,13 +78,21 @@ func (r *Repo) SweepExports(ctx context.Context) error {
 			if err := r.sweepExport(ctx, record); err != nil {
 				failed = append(failed, fmt.Errorf("sweep export %q: %w", entry.Name(), err))
 			}
-		case ".new": // a process was killed while it wrote its record
-			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+		case ".new": // a process was killed before the record had its name, and the export was made
+			if info, err := entry.Info(); err == nil && (time.Since(info.ModTime()) > time.Hour || isOfTheDead(record)) {
 				failed = append(failed, ignoreAbsent(os.Remove(record)))
 			}
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// isOfTheDead says whether a record is whole and of a process of this host
+// that is dead.
+func isOfTheDead(record string) bool {
+	text, err := os.ReadFile(record)
+	var x exportRecord
+	return err == nil && json.Unmarshal(text, &x) == nil && x.Host == hostName() && !isRunning(x.PID, x.Start)
 }
 
 // sweepExport removes one export and its record, if its process is dead.

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -98,6 +99,30 @@ func TestSweepExports(t *testing.T) { // R-EXP-4, R-EXP-5
 				t.Fatal("a file outside was removed")
 			}
 		})
+	}
+}
+
+// A record that has not its name yet goes with its process: the export was
+// not made. A half-written one says nothing, and stays for an hour.
+func TestSweepOfUnnamedRecords(t *testing.T) {
+	y := newYard(t)
+	r := y.open()
+	text := func(pid int) string {
+		start, _ := processStart(pid)
+		return fmt.Sprintf(`{"path":"/x/forge-x-a","pid":%d,"start":%q,"host":%q,"run":"r1"}`, pid, start, hostName())
+	}
+	for name, tt := range map[string]struct {
+		text string
+		gone bool
+	}{"dead": {text(nobody), true}, "living": {text(os.Getpid()), false}, "half": {text(nobody)[:20], false}} {
+		record := filepath.Join(r.exportsDir(), name+".json.new")
+		putFile(t, record, tt.text)
+		if err := r.SweepExports(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := !exists(record); got != tt.gone {
+			t.Errorf("%s: gone: %t, want %t", name, got, tt.gone)
+		}
 	}
 }
 
