@@ -33,6 +33,15 @@ type ExportPlan struct {
 	// export, each on its own: a link that leads out of the skill it is in is
 	// left out, wherever it leads.
 	SkillLayout bool
+
+	// Below is the directory that is exported with what is in it; "" and "."
+	// are the whole tree.
+	Below string
+}
+
+// covers reports whether a path is one of those the plan exports.
+func (p ExportPlan) covers(path string) bool {
+	return p.Below == "" || p.Below == "." || strings.HasPrefix(path, p.Below+"/")
 }
 
 // Export is a private copy of a commit's files, outside the repository, for
@@ -243,6 +252,20 @@ func (e *Export) Remove() error {
 		return fmt.Errorf("remove the record of an export: %w", err)
 	}
 	return nil
+}
+
+// Fresh makes an empty directory of that name beside the tree, in place of what
+// was there, and returns its path: a place for one child that starts anew. name
+// is none of tree, home and tmp.
+func (e *Export) Fresh(name string) (string, error) {
+	dir := filepath.Join(e.dir, name)
+	if err := removeTree(dir); ignoreAbsent(err) != nil {
+		return "", fmt.Errorf("clear the directory %q of an export: %w", name, err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the directory %q of an export: %w", name, err)
+	}
+	return dir, nil
 }
 
 // removeExport removes the directory of an export, its mark after all else: by

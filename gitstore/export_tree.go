@@ -101,7 +101,7 @@ func (e *Export) judge(paths []string) {
 	for _, p := range paths {
 		entry, exists := e.all[p]
 		v := unspoken
-		if exists {
+		if exists && e.plan.covers(p) {
 			v = s.judge(entry)
 		}
 		delete(e.skipped, p)

@@ -74,6 +74,7 @@ type Setup struct {
 	// may be the key of a model.
 	PassEnv         []string // for metric and invariant
 	ProposerPassEnv []string // for a command proposer
+	RunnerPassEnv   []string // for a command runner
 
 	Parallel      int // pairs of evals measured at once; not frozen
 	RejectedLimit int // rejected experiments a brief shows; not frozen

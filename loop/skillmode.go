@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"forge/gitstore"
 	"forge/gitstore/crash"
@@ -45,7 +44,17 @@ type skillMode struct {
 	spec     runner.Spec
 	executor runner.Executor
 	shelf    *runner.Shelf
+	repo     *gitstore.Repo
 	parallel int
+
+	name   string        // of the skill, as clients call it
+	source gitstore.Hash // the commit or tree the evals were read from
+	seed   string
+	hash   string        // of the whole set
+	passed []string      // NAME=VALUE for the runner; never recorded
+	cache  *runner.Cache // what this run measured before; nil outside a run
+
+	warnedLeft bool
 
 	trained map[gitstore.Hash][]runner.Result // train results by state
 }
@@ -143,9 +152,8 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 	if err != nil {
 		return err
 	}
-	whole, err := k.set.Hash()
-	if err != nil {
-		return err
+	if run.Proposer.Kind == "builtin:discover" && k.set.Form != evals.Triggers {
+		return fault.New(fault.Usage, "--proposer command:CMD, or forge next and forge submit", "no proposer: builtin:discover reads trigger queries, and the evals of %q are tasks", s.target.dir)
 	}
 	if s.rules.IndexChars, err = s.engine.indexChars(ctx, base, s.target); err != nil {
 		return err
@@ -154,7 +162,7 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 		run.Guards.TokenBudget = skill.SuggestedBudget(s.rules.Tokens(s.scope))
 	}
 	s.rules.TokenBudget = run.Guards.TokenBudget
-	run.Split.EvalsSHA256, run.Split.ValSHA256, run.Split.TestSHA256 = whole, val, test
+	run.Split.EvalsSHA256, run.Split.ValSHA256, run.Split.TestSHA256 = k.hash, val, test
 	run.Split.Train, run.Split.Val, run.Split.Test = k.split.Counts.Train, k.split.Counts.Val, k.split.Counts.Test
 	run.Ungraded = append([]string{}, k.gradable.Ungraded...)
 	for _, w := range k.split.Warnings {
@@ -194,14 +202,21 @@ func (s *Session) loadSkill(ctx context.Context, run journal.Run, base gitstore.
 	if run.Split == nil {
 		return fmt.Errorf("run %q is in skill mode and names no split", run.Run)
 	}
-	k := &skillMode{executor: s.engine.Executor, shelf: s.engine.Shelf, parallel: max(1, s.setup.Parallel), trained: map[gitstore.Hash][]runner.Result{}}
+	k := &skillMode{
+		executor: s.engine.Executor, shelf: s.engine.Shelf, repo: s.engine.Repo, parallel: max(1, s.setup.Parallel),
+		source: base, seed: run.Split.Seed, passed: s.setup.RunnerPassEnv, trained: map[gitstore.Hash][]runner.Result{},
+	}
 	if run.Split.Ignore {
 		k.policy = evals.IgnoreUngraded
 	}
-	if err := json.Unmarshal(run.Runner, &k.spec); err != nil {
+	err := json.Unmarshal(run.Runner, &k.spec)
+	if err != nil {
 		return fmt.Errorf("read the runner of run %q: %w", run.Run, err)
 	}
 	if err := k.read(ctx, s.engine.Repo, base, s.target.dir); err != nil {
+		return err
+	}
+	if k.name, err = skillName(ctx, s.engine.Repo, base, s.target.dir); err != nil {
 		return err
 	}
 	fractions, err := Fractions(run.Split.Ratio)
@@ -214,10 +229,17 @@ func (s *Session) loadSkill(ctx context.Context, run journal.Run, base gitstore.
 	if err != nil {
 		return err
 	}
-	if k.spec.Kind == runner.KindLexical {
-		if err := runner.CheckLexical(k.gradable.Evals); err != nil {
-			return err
-		}
+	switch k.spec.Kind {
+	case runner.KindLexical:
+		err = runner.CheckLexical(k.gradable.Evals)
+	case runner.KindCommand:
+		err = runner.CheckInputs(ctx, s.engine.Repo, base, s.target.dir, k.gradable.Evals)
+	}
+	if err != nil {
+		return err
+	}
+	if run.Run != evalRun {
+		k.cache = &runner.Cache{Dir: filepath.Join(s.engine.Repo.ForgeDir(), "evidence", run.Run, "cache"), Crash: s.engine.Repo.Crash()}
 	}
 	if s.setup.Limits.TargetValue == nil {
 		s.setup.Limits.TargetValue = big.NewRat(1, 1) // nothing left to gain (DECISIONS V19)
@@ -241,13 +263,71 @@ func (k *skillMode) read(ctx context.Context, repo *gitstore.Repo, commit gitsto
 			return fault.New(fault.Usage, "give it an id of letters, digits, dots and hyphens", "%s: the id %q cannot name a folder", name, e.ID)
 		}
 	}
+	k.set.LoadSchemas(func(file string) ([]byte, error) { return repo.ReadFile(ctx, commit, path.Join(dir, file)) })
+	if k.hash, err = k.set.Hash(); err != nil {
+		return err
+	}
 	k.gradable, err = k.set.Gradable(evals.Means{}, k.policy)
 	return err
+}
+
+// skillName is what clients call a skill: the name of its front matter, else
+// that of its directory.
+func skillName(ctx context.Context, repo *gitstore.Repo, commit gitstore.Hash, dir string) (string, error) {
+	data, err := repo.ReadFile(ctx, commit, path.Join(dir, "SKILL.md"))
+	if err != nil {
+		return "", fmt.Errorf("read the skill %q: %w", dir, err)
+	}
+	if d, _ := skill.Parse(data); d.Name != "" {
+		return d.Name, nil
+	}
+	return path.Base(dir), nil
+}
+
+// EvalCommands is what the evals of a skill would execute, as something to
+// trust: their command checks in the order of the file, one JSON value per
+// line. ok is false if there are none, or no evals that can be read: such
+// execute nothing.
+//
+// Source: DECISIONS T1; gitstore.md R-TRUST-1.
+func (e *Engine) EvalCommands(ctx context.Context, commit gitstore.Hash, dir string) (item gitstore.TrustItem, ok bool, err error) {
+	name, data, err := readEvals(ctx, e.Repo, commit, dir)
+	if errors.Is(err, errNoEvals) {
+		return item, false, nil
+	}
+	if err != nil {
+		return item, false, err
+	}
+	set, err := evals.Read(data)
+	if err != nil {
+		return item, false, nil
+	}
+	var lines []string
+	for _, one := range set.Evals {
+		for _, check := range one.Checks {
+			if check.Kind != evals.CommandCheck {
+				continue
+			}
+			var command any = check.Command.Argv
+			if check.Command.Shell != "" {
+				command = check.Command.Shell
+			}
+			line, err := json.Marshal(command)
+			if err != nil {
+				return item, false, fmt.Errorf("write a command check: %w", err)
+			}
+			lines = append(lines, string(line))
+		}
+	}
+	return gitstore.TrustItem{Key: "evals:" + name, Kind: "exec", Value: strings.Join(lines, "\n")}, len(lines) > 0, nil
 }
 
 // evalFiles are the names an evals file of a skill may have, the first that is
 // there counts (skill-format.md R-SF-TR-1, R-SF-TR-6).
 var evalFiles = []string{"evals.json", "eval_queries.json", "eval_set.json", "trigger-eval.json", "triggers.json"}
+
+// errNoEvals is a skill without an evals file.
+var errNoEvals = errors.New("nothing can be measured")
 
 func readEvals(ctx context.Context, repo *gitstore.Repo, commit gitstore.Hash, dir string) (name string, data []byte, err error) {
 	for _, file := range evalFiles {
@@ -257,7 +337,7 @@ func readEvals(ctx context.Context, repo *gitstore.Repo, commit gitstore.Hash, d
 			return name, data, err
 		}
 	}
-	return "", nil, fault.New(fault.Usage, "write "+path.Join(dir, "evals", evalFiles[0])+" and commit it", "%q has no evals: nothing can be measured", dir)
+	return "", nil, fault.New(fault.Usage, "write "+path.Join(dir, "evals", evalFiles[0])+" and commit it", "%q has no evals: %w", dir, errNoEvals)
 }
 
 // Fractions reads split_ratio: train/val/test, together 1.
@@ -284,43 +364,6 @@ func (k *skillMode) of(split evals.Split) []evals.Eval {
 	return slices.DeleteFunc(slices.Clone(k.gradable.Evals), func(e evals.Eval) bool { return k.split.Assignment[e.ID] != split })
 }
 
-// measurePairs runs the pairs of some evals on both sides, several at once,
-// each pair as a whole; the side that starts alternates (R-STAT-11).
-func (k *skillMode) measurePairs(ctx context.Context, run, dir string, commits [2]gitstore.Hash, list []evals.Eval) ([]runner.Result, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	first := evals.PairOrder(len(list), evals.FirstLook)
-	results := make([]runner.Result, len(list))
-	todo := make(chan int)
-	var wait sync.WaitGroup
-	for range min(k.parallel, max(1, len(list))) {
-		wait.Go(func() {
-			for i := range todo {
-				pair := runner.Pair{Run: run, Commits: commits, Skill: dir, Eval: list[i], Seed: i, Runner: k.spec}
-				if first[i] == "candidate" {
-					pair.First = runner.Candidate
-				}
-				var err error
-				if results[i], err = k.executor.Run(ctx, pair); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := range list {
-		select {
-		case todo <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(todo)
-	wait.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return results, nil
-}
-
 // sideNames are the folders of the two sides in the evidence.
 var sideNames = [2]evals.Side{evals.Baseline, evals.WithMutation}
 
@@ -337,22 +380,22 @@ func (s *Session) scores(folder string, list []evals.Eval, results []runner.Resu
 
 // scores writes the evidence of measured pairs below dir, which is made new,
 // and adds up both sides from it. A pair with a side that gave no result is
-// left out on both, named in missing.
+// left out on both, named in missing; what it printed is kept, but nothing a
+// score is read from.
 func (k *skillMode) scores(points *crash.Points, dir string, list []evals.Eval, results []runner.Result) (sides [2]evals.Score, evidence []journal.Evidence, missing []string, err error) {
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was cut off
 		return sides, nil, nil, fmt.Errorf("keep the output of a measurement: %w", err)
 	}
 	for i, r := range results {
-		if r.Sides[0].Outcome != runner.OK || r.Sides[1].Outcome != runner.OK {
+		measured := r.Sides[0].Outcome == runner.OK && r.Sides[1].Outcome == runner.OK
+		if !measured {
 			missing = append(missing, list[i].ID)
-			continue
 		}
 		for side, name := range sideNames {
-			grading, err := evals.EncodeGrading(r.Sides[side].Verdicts)
+			parts, err := k.filesOf(r.Sides[side], measured)
 			if err != nil {
 				return sides, nil, nil, err
 			}
-			parts := append([]runner.Evidence{{Name: "grading.json", Data: grading}}, r.Sides[side].Evidence...)
 			for _, part := range parts {
 				kept, err := keepFile(points, dir, path.Join(list[i].ID, string(name), part.Name), part.Data)
 				if err != nil {
@@ -365,8 +408,12 @@ func (k *skillMode) scores(points *crash.Points, dir string, list []evals.Eval, 
 	if len(missing) == len(list) {
 		return sides, evidence, missing, nil
 	}
+	runs := k.spec.Runs(k.set.Form)
+	if k.set.Form == evals.Triggers {
+		runs = 1 // the rate over its runs is one assertion
+	}
 	for side, name := range sideNames {
-		sides[side], err = evals.Request{Dir: os.DirFS(dir), Side: name, Evals: &k.set, Ungraded: k.policy}.Score()
+		sides[side], err = evals.Request{Dir: os.DirFS(dir), Side: name, Evals: &k.set, Ungraded: k.policy, Runs: runs}.Score()
 		if err != nil {
 			return sides, evidence, missing, fmt.Errorf("score the side %s: %w", name, err)
 		}
@@ -374,14 +421,53 @@ func (k *skillMode) scores(points *crash.Points, dir string, list []evals.Eval, 
 	return sides, evidence, missing, nil
 }
 
+// filesOf is what is kept of a side: one grading per run, and its evidence.
+func (k *skillMode) filesOf(side runner.Side, measured bool) ([]runner.Evidence, error) {
+	if !measured {
+		kept := slices.DeleteFunc(slices.Clone(side.Evidence), func(e runner.Evidence) bool { return path.Base(e.Name) == "timing.json" })
+		if side.Outcome == runner.OK {
+			return kept, nil
+		}
+		return append(kept, runner.Evidence{Name: "no_result.txt", Data: fmt.Appendf(nil, "%s: %s\n", side.Outcome, side.Reason)}), nil
+	}
+	var files []runner.Evidence
+	runs := max(1, side.Runs)
+	if k.set.Form == evals.Triggers {
+		runs = 1
+	}
+	each := len(side.Verdicts) / runs
+	for run := range runs {
+		grading, err := evals.EncodeGrading(side.Verdicts[run*each : (run+1)*each])
+		if err != nil {
+			return nil, err
+		}
+		name := "grading.json"
+		if runs > 1 {
+			name = path.Join(runName(run), name)
+		}
+		files = append(files, runner.Evidence{Name: name, Data: grading})
+	}
+	return append(files, side.Evidence...), nil
+}
+
 // judgeSkill measures both sides of a candidate on val, and decides.
 func (s *Session) judgeSkill(ctx context.Context, a *attempt) (VerdictReached, error) {
 	k, list := s.skill, s.skill.of(evals.Val)
-	s.emit("measure_started", a.name, MeasureStarted{What: "candidate_pair", Runs: 2 * len(list)})
-	began := s.engine.Now()
-	results, err := k.measurePairs(ctx, s.Run(), s.target.dir, [2]gitstore.Hash{s.tip, a.candidate}, list)
+	use, err := s.useBaseline(ctx, list)
 	if err != nil {
 		return VerdictReached{}, err
+	}
+	s.emit("measure_started", a.name, MeasureStarted{What: "candidate_pair", Runs: k.runsOf(list, use)})
+	began := s.engine.Now()
+	results, err := k.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{s.tip, a.candidate}, list: list, known: use.sides})
+	if err != nil {
+		return VerdictReached{}, err
+	}
+	s.warnLeft(a.name, results)
+	if use.reason != "" {
+		if err := k.keep(use.state, list, results); err != nil {
+			return VerdictReached{}, err
+		}
 	}
 	sides, evidence, missing, err := s.scores(a.name, list, results)
 	if err != nil {
@@ -389,7 +475,7 @@ func (s *Session) judgeSkill(ctx context.Context, a *attempt) (VerdictReached, e
 	}
 	a.record.Decision.Evidence = append(a.record.Decision.Evidence, evidence...)
 	a.record.Decision.Ungraded = append([]string{}, k.gradable.Ungraded...)
-	a.record.Order, a.record.Timing.MeasureS = "abba", s.engine.Now().Sub(began).Seconds()
+	a.record.Order, a.record.Timing.MeasureS = use.order(), s.engine.Now().Sub(began).Seconds()
 	// An eval without a result is left out on both sides; more than a quarter
 	// of val missing is no measurement (roles.md section 14).
 	if 4*len(missing) > len(list) {
@@ -398,10 +484,51 @@ func (s *Session) judgeSkill(ctx context.Context, a *attempt) (VerdictReached, e
 	if err := s.decideSkill(a, sides); err != nil {
 		return VerdictReached{}, err
 	}
+	a.record.Decision.BaselineSource, a.record.Decision.BaselineReason = use.source, use.reason
+	if use.sides != nil {
+		a.record.Decision.BaselineAge = &use.age
+	}
 	s.emit("measure_finished", a.name, MeasureFinished{
 		What: "candidate_pair", Score: sides[1].Composite, Exact: sides[1].CompositeExact, Seconds: a.record.Timing.MeasureS, CostUSD: "0",
 	})
 	return s.settle(ctx, a, a.verdict.Decision)
+}
+
+// runsOf counts the runs a measurement takes.
+func (k *skillMode) runsOf(list []evals.Eval, use baselineUse) int {
+	runs := len(list) * k.spec.Runs(k.set.Form)
+	if use.sides != nil {
+		return runs
+	}
+	return 2 * runs
+}
+
+// firstReason is why the first of some results is none, in parentheses.
+func firstReason(results []runner.Result) string {
+	for _, r := range results {
+		for _, side := range r.Sides {
+			if side.Outcome != runner.OK {
+				return fmt.Sprintf(" (%s: %s)", side.Outcome, side.Reason)
+			}
+		}
+	}
+	return ""
+}
+
+// leftBehind counts the processes that runners left and forge ended.
+func leftBehind(results []runner.Result) (n int) {
+	for _, r := range results {
+		n += r.Sides[0].Left + r.Sides[1].Left
+	}
+	return n
+}
+
+// warnLeft says once in a process that a runner leaves processes behind.
+func (s *Session) warnLeft(experiment string, results []runner.Result) {
+	if leftBehind(results) > 0 && !s.skill.warnedLeft {
+		s.skill.warnedLeft = true
+		s.emit("warning", experiment, Warned{Name: "children_left", Message: WarningText("children_left")})
+	}
 }
 
 // decideSkill compares the two scores as counts.
@@ -426,7 +553,7 @@ func (s *Session) decideSkill(a *attempt, sides [2]evals.Score) error {
 	if err != nil {
 		return fmt.Errorf("encode the verdict of %s: %w", a.name, err)
 	}
-	a.verdict, a.record.Decision.Verdict, a.record.Decision.BaselineSource = v, document, "fresh"
+	a.verdict, a.record.Decision.Verdict = v, document
 	a.record.ScoreBaseline, a.record.ScoreWithMutation = files[0], files[1]
 	return nil
 }
@@ -437,15 +564,22 @@ func (s *Session) measureStart(ctx context.Context, base gitstore.Hash) (journal
 		return s.measureBaseline(ctx, base, "baseline", "start")
 	}
 	list := s.skill.of(evals.Val)
-	s.emit("measure_started", "", MeasureStarted{What: "baseline", Runs: 2 * len(list)})
+	s.emit("measure_started", "", MeasureStarted{What: "baseline", Runs: s.skill.runsOf(list, baselineUse{})})
 	began := s.engine.Now()
-	results, err := s.skill.measurePairs(ctx, s.Run(), s.target.dir, [2]gitstore.Hash{base, base}, list)
+	results, err := s.skill.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{base, base}, list: list})
 	if err != nil {
 		return journal.Baseline{}, readings{}, err
 	}
+	s.warnLeft("", results)
 	sides, _, missing, err := s.scores("start", list, results)
 	if err == nil && len(missing) > 0 {
-		err = fault.New(fault.Failed, "forge eval shows what the runner said", "%s of val gave no result: %s", count(len(missing), "eval"), strings.Join(missing, ", "))
+		err = fault.New(fault.Failed, "forge eval shows what the runner said", "%s of val gave no result: %s%s", count(len(missing), "eval"), strings.Join(missing, ", "), firstReason(results))
+	}
+	if err == nil && s.journal.Config.CachedBaseline != nil {
+		var state runner.State
+		if state, err = s.skill.stateOf(ctx, base, s.target.dir); err == nil {
+			err = s.skill.keep(state, list, results)
+		}
 	}
 	if err != nil {
 		return journal.Baseline{}, readings{}, err

@@ -287,6 +287,7 @@ func WarningText(name string) string {
 var warningTexts = map[string]string{
 	"no_invariant_command": "no invariant command: only the number is watched",
 	"nothing_protected":    "nothing is protected: a candidate may change what measures it",
+	"children_left":        "the runner leaves processes behind; they were ended",
 	"deterministic":        "every reading of the unchanged state was the same: the improvement threshold decides",
 	"few_repeats":          "fewer than 5 readings of the unchanged state: a change that does nothing passes the noise floor more often",
 	"several_names":        "the output names several metrics; the last one counts, --metric-name picks one",

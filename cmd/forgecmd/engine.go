@@ -12,7 +12,6 @@ import (
 	"forge/gitstore"
 	"forge/gitstore/process"
 	"forge/loop"
-	"forge/loop/journal"
 	morning "forge/loop/report"
 	"forge/loop/runner"
 )
@@ -61,53 +60,18 @@ func (env *Env) repoConfigFile(ctx context.Context, repo *gitstore.Repo) (config
 	return config.File{Name: ConfigPath, Data: data, Present: err == nil}, err
 }
 
-// checkTrust refuses committed values that a command is about to act on and
-// nobody has looked at (DECISIONS T1).
-func checkTrust(repo *gitstore.Repo, cfg *config.Config) error {
-	var used []gitstore.TrustItem
-	for _, item := range cfg.TrustItems() {
-		if cfg.Uses(item.Key) {
-			used = append(used, item)
-		}
-	}
-	if len(used) == 0 {
-		return nil
-	}
-	// FORGE_TRUST names the whole set, so all of it is asked about.
-	missing, err := repo.Trusted(cfg.TrustItems())
-	if err != nil {
-		return err
-	}
-	missing = slices.DeleteFunc(missing, func(m gitstore.UntrustedItem) bool { return !cfg.Uses(m.Key) })
-	return gitstore.CheckTrust(missing)
-}
-
-// frozenItems are what a run's frozen configuration executes. A run that was
-// fetched from elsewhere is as foreign as any committed file.
-func frozenItems(run journal.Run) []gitstore.TrustItem {
-	var items []gitstore.TrustItem
-	add := func(key string, argv []string) {
-		if len(argv) > 0 {
-			items = append(items, gitstore.TrustItem{Key: "run " + run.Run + " " + key, Kind: "exec", Value: strings.Join(argv, "\n")})
-		}
-	}
-	add("metric.command", run.Metric.Command)
-	add("metric.invariant_command", run.Guards.InvariantCommand)
-	add("run.proposer", run.Proposer.Command)
-	return items
-}
-
-// engine wires the loop to this process. The closer ends the supervisor of its
-// children.
+// engine wires the loop to this process. The closer removes the places where
+// evals ran and ends the supervisor of their children.
 func (env *Env) engine(repo *gitstore.Repo, events func(loop.Event)) (*loop.Engine, func() error) {
 	children := process.NewRunner(env.Self)
 	children.Crash = env.Git.Crash
 	shelf := &runner.Shelf{Repo: repo}
+	local := &runner.Local{Shelf: shelf, Now: env.Now, Repo: repo, Execute: children.Run, Child: env.childEnvironment()}
 
 	return &loop.Engine{
-		Repo: repo, Now: env.Now, Execute: children.Run, Executor: &runner.Local{Shelf: shelf, Now: env.Now}, Shelf: shelf, Report: morning.Markdown, Version: thisBuild().Version, Events: events,
+		Repo: repo, Now: env.Now, Execute: children.Run, Executor: local, Shelf: shelf, Report: morning.Markdown, Version: thisBuild().Version, Events: events,
 		Child: env.childEnvironment(),
-	}, children.Close
+	}, func() error { return errors.Join(local.Close(), children.Close()) }
 }
 
 // clearAway brings up what a killed forge left behind: every command that

@@ -14,6 +14,7 @@ import (
 	"forge/gitstore/fault"
 	"forge/loop"
 	"forge/loop/handoff"
+	"forge/loop/runner"
 )
 
 // byHand is the proposer of a run that waits for `forge submit`.
@@ -164,7 +165,7 @@ func (env *Env) handSession(ctx context.Context, e *loop.Engine, cfg *config.Con
 	if r != nil {
 		return env.resume(ctx, e, cfg, f.runFlags, *r)
 	}
-	setup, err := env.setup(e, cfg, f.runFlags)
+	setup, err := env.setup(ctx, e, cfg, f.runFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,14 @@ func (env *Env) peek(ctx context.Context, e *loop.Engine, r *loop.RunRef, cfg *c
 	if !r.Open() {
 		return env.printOver(ctx, e, *r)
 	}
-	session, err := e.Look(ctx, *r, loop.Setup{Limits: limitsOf(cfg), RejectedLimit: cfg.Run.RejectedLimit})
+	setup := loop.Setup{Limits: limitsOf(cfg), RejectedLimit: cfg.Run.RejectedLimit}
+	if specOf(r.Config).Kind == runner.KindCommand { // it may have to say what fails on train
+		var err error
+		if setup, err = env.setupOf(ctx, e, cfg, *r); err != nil {
+			return err
+		}
+	}
+	session, err := e.Look(ctx, *r, setup)
 	if err != nil {
 		return err
 	}

@@ -116,8 +116,8 @@ func runCommandFlags(f *runFlags) []cli.Flag {
 		&cli.StringFlag{Name: "proposer", Usage: "`WHO` proposes: command:CMD, or builtin:tune for files and builtin:discover for skills, the defaults"},
 		&cli.IntFlag{Name: "max-experiments", Usage: "stop after `N` experiments; default 10"},
 		&cli.StringFlag{Name: "time-budget", Usage: "stop after `TIME`: minutes, or 1h30m; 0 is none; default 120"},
-		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant and the proposer; repeatable"},
-		&cli.StringFlag{Name: "runner", Usage: "`WHO` answers the evals of a skill: lexical, the default for trigger queries"},
+		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant, the runner and the proposer; repeatable"},
+		&cli.StringFlag{Name: "runner", Usage: "`WHO` answers the evals of a skill: command:CMD, or lexical, the default, for trigger queries"},
 		&cli.IntFlag{Name: "parallel", Usage: "measure `N` evals at once; default 4"},
 		&cli.BoolFlag{Name: "force", Destination: &f.force, Usage: "accept fewer evals than min_evals; it is recorded"},
 		&cli.BoolFlag{Name: "ignore-ungraded", Destination: &f.ignoreUngraded, Usage: "leave out checks that forge cannot grade, on both sides"},
@@ -139,14 +139,16 @@ func givenRunFlags(c *cli.Context) (given, error) {
 		g.Set("metric.direction", "--"+flag, string(direction))
 	}
 	g.passEnvToAll()
+	g.runnerFlag()
 	return g, nil
 }
 
-// passEnvToAll makes --pass-env, read as metric.pass_env, speak for the
-// proposer too (handoff.md R-SEAM-3).
+// passEnvToAll makes --pass-env, read as metric.pass_env, speak for the runner
+// and the proposer too (handoff.md R-SEAM-3).
 func (g given) passEnvToAll() {
 	if passed, ok := g.values["metric.pass_env"]; ok {
 		g.Set("proposer.pass_env", "--pass-env", passed...)
+		g.Set("runner.pass_env", "--pass-env", passed...)
 	}
 }
 
@@ -224,7 +226,7 @@ func (env *Env) session(ctx context.Context, e *loop.Engine, cfg *config.Config,
 		return nil, err
 	}
 	if open == nil {
-		setup, err := env.setup(e, cfg, f)
+		setup, err := env.setup(ctx, e, cfg, f)
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +254,13 @@ func (env *Env) begin(ctx context.Context, e *loop.Engine, setup loop.Setup) (*l
 	// The person typed or trusted these commands just now, so this clone may
 	// resume with them: noted before there is a run, or a kill between the two
 	// would leave one that nobody trusts.
-	setup.Confirm = func(ctx context.Context, run journal.Run) error { return e.Repo.Trust(ctx, frozenItems(run)) }
+	setup.Confirm = func(ctx context.Context, run journal.Run) error {
+		items, err := frozenItems(ctx, e, run)
+		if err != nil {
+			return err
+		}
+		return e.Repo.Trust(ctx, items)
+	}
 	return e.Start(ctx, setup)
 }
 
@@ -267,21 +275,33 @@ func (env *Env) resume(ctx context.Context, e *loop.Engine, cfg *config.Config, 
 
 // open goes on with a run whose commands this clone may run.
 func (env *Env) open(ctx context.Context, e *loop.Engine, cfg *config.Config, r loop.RunRef) (*loop.Session, error) {
-	if err := env.checkFrozenTrust(e.Repo, r.Config, cfg); err != nil {
-		return nil, err
-	}
-	passEnv, err := env.frozenPassEnv(r.Name, r.Config.PassEnv, cfg.Metric.PassEnv)
+	setup, err := env.setupOf(ctx, e, cfg, r)
 	if err != nil {
 		return nil, err
 	}
-	proposerPassEnv, err := env.frozenPassEnv(r.Name, r.Config.Proposer.PassEnv, cfg.Proposer.PassEnv)
-	if err != nil {
-		return nil, err
+	return e.Resume(ctx, r, setup)
+}
+
+// setupOf is what a run that exists is worked on with, once its commands are
+// known to be trusted.
+func (env *Env) setupOf(ctx context.Context, e *loop.Engine, cfg *config.Config, r loop.RunRef) (setup loop.Setup, err error) {
+	if err := env.checkFrozenTrust(ctx, e, r.Config, cfg); err != nil {
+		return setup, err
 	}
-	return e.Resume(ctx, r, loop.Setup{
-		Limits: limitsOf(cfg), PassEnv: passEnv, ProposerPassEnv: proposerPassEnv,
-		Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit,
-	})
+	setup = loop.Setup{Limits: limitsOf(cfg), Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit}
+	for _, seam := range []struct {
+		into          *[]string
+		frozen, given []string
+	}{
+		{&setup.PassEnv, r.Config.PassEnv, cfg.Metric.PassEnv},
+		{&setup.ProposerPassEnv, r.Config.Proposer.PassEnv, cfg.Proposer.PassEnv},
+		{&setup.RunnerPassEnv, specOf(r.Config).PassEnv, cfg.Runner.PassEnv},
+	} {
+		if *seam.into, err = env.frozenPassEnv(r.Name, seam.frozen, seam.given); err != nil {
+			return setup, err
+		}
+	}
+	return setup, nil
 }
 
 func frozenError(run string, c changedInput) error {
@@ -341,18 +361,18 @@ func limitsOf(cfg *config.Config) loop.Limits {
 }
 
 // setup is a new run as the person asked for it.
-func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setup, error) {
+func (env *Env) setup(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setup, error) {
 	switch {
 	case cfg.Run.TargetPath == "":
 		return loop.Setup{}, fault.New(fault.Usage, "forge run SKILL, or forge run --target GLOB --metric CMD --protect PATH", "no target: name a skill, or a file with --target, or [run] target_path")
 	case cfg.Metric.Command.IsZero() && !f.skillMode:
 		return loop.Setup{}, fault.New(fault.Usage, "forge run --target GLOB --metric CMD --protect PATH", "no metric: name one with --metric, or as [metric] command")
 	case len(cfg.Run.Sandbox.Prefix) > 0:
-		return loop.Setup{}, fault.New(fault.Usage, "leave run.sandbox out", "a sandbox is not part of this version of forge: children would not be contained")
+		return loop.Setup{}, noSandbox()
 	case f.noProtect && len(cfg.Metric.ProtectedPaths) > 0:
 		return loop.Setup{}, fault.New(fault.Usage, "leave one of them out", "--no-protect and protected paths contradict each other")
 	}
-	if err := checkTrust(e.Repo, cfg); err != nil {
+	if err := env.checkRunTrust(ctx, e, cfg, f); err != nil {
 		return loop.Setup{}, err
 	}
 	kind, command, err := proposerOf(cfg, f.skillMode)
@@ -371,9 +391,30 @@ func (env *Env) setup(e *loop.Engine, cfg *config.Config, f runFlags) (loop.Setu
 	}
 	return loop.Setup{
 		Frozen: freeze, Name: f.name, Limits: limitsOf(cfg),
-		PassEnv: env.passEnv(cfg.Metric.PassEnv), ProposerPassEnv: env.passEnv(cfg.Proposer.PassEnv),
+		PassEnv: env.passEnv(cfg.Metric.PassEnv), ProposerPassEnv: env.passEnv(cfg.Proposer.PassEnv), RunnerPassEnv: env.passEnv(cfg.Runner.PassEnv),
 		Parallel: cfg.Run.Parallel, RejectedLimit: cfg.Run.RejectedLimit,
 	}, nil
+}
+
+// noSandbox refuses to run children without the sandbox somebody asked for.
+func noSandbox() error {
+	return fault.New(fault.Usage, "leave run.sandbox out", "a sandbox is not part of this version of forge: children would not be contained")
+}
+
+// checkRunTrust holds a new run's committed commands against what this clone
+// trusts, those of the skill's evals among them.
+func (env *Env) checkRunTrust(ctx context.Context, e *loop.Engine, cfg *config.Config, f runFlags) error {
+	var extra []gitstore.TrustItem
+	if f.skillMode {
+		head, err := e.Repo.Head(ctx)
+		if err == nil {
+			extra, err = evalItems(ctx, e, cfg.Runner.Kind, head.Commit, cfg.Run.TargetPath)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return checkTrust(ctx, e, cfg, usedByRun(cfg, f), extra...)
 }
 
 // proposerOf says who proposes (handoff.md R-PROP-1).

@@ -1,6 +1,8 @@
 package forgecmd
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"forge/gitstore/fault"
 	"forge/loop"
 	"forge/loop/journal"
+	"forge/loop/runner"
 )
 
 // changedInput is a frozen value that somebody asks to be another.
@@ -29,6 +32,11 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 		now.Target = target
 	}
 	skillMode := run.Mode == loop.ModeSkill
+	if skillMode {
+		if again, err := freezeSkill(now, cfg, f); err == nil {
+			now.Runner, now.CachedBaseline = withPassEnv(again.Runner, specOf(run).PassEnv), again.CachedBaseline
+		}
+	}
 	kind, command, err := proposerOf(cfg, skillMode)
 	if err == nil && cfg.IsSet("run.proposer") {
 		now.Proposer.Kind, now.Proposer.Command = kind, command
@@ -37,6 +45,9 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 	now.PassEnv = namesOfEnv(slices.Concat(run.PassEnv, now.PassEnv))
 	if run.Proposer.Command != nil {
 		now.Proposer.PassEnv = namesOfEnv(slices.Concat(run.Proposer.PassEnv, cfg.Proposer.PassEnv))
+	}
+	spec := func(of func(runner.Spec) any) func(journal.Run) any {
+		return func(r journal.Run) any { return of(specOf(r)) }
 	}
 	var changed []changedInput
 	for _, c := range []struct {
@@ -68,6 +79,17 @@ func changedInputs(run journal.Run, cfg *config.Config, f runFlags) []changedInp
 		{"run.proposer", func(r journal.Run) any { return loop.ProposerText(r.Proposer) }},
 		{"metric.pass_env", func(r journal.Run) any { return r.PassEnv }},
 		{"proposer.pass_env", func(r journal.Run) any { return r.Proposer.PassEnv }},
+		{"runner.kind", spec(func(s runner.Spec) any { return s.Kind })},
+		{"runner.command", spec(func(s runner.Spec) any { return s.Command })},
+		{"runner.model", spec(func(s runner.Spec) any { return s.Model })},
+		{"runner.timeout_seconds", spec(func(s runner.Spec) any { return s.TimeoutSeconds })},
+		{"runner.check_timeout_seconds", spec(func(s runner.Spec) any { return s.CheckTimeoutSeconds })},
+		{"runner.lexical_threshold", spec(func(s runner.Spec) any { return s.LexicalThreshold })},
+		{"runner.pass_env", spec(func(s runner.Spec) any { return s.PassEnv })},
+		{"run.runs_per_side", spec(func(s runner.Spec) any { return s.RunsPerSide })},
+		{"run.trigger_runs", spec(func(s runner.Spec) any { return s.TriggerRuns })},
+		{"run.baseline", func(r journal.Run) any { return r.CachedBaseline != nil }},
+		{"run.baseline_max_age", func(r journal.Run) any { return maxAge(r) }},
 	} {
 		if skillMode && generic(c.key) {
 			continue // the keys of a metric say nothing about a skill
@@ -93,25 +115,59 @@ func generic(key string) bool {
 	return strings.HasPrefix(key, "metric.") || key == "run.relative" || key == "run.noise_repeats"
 }
 
+// withPassEnv is a runner that is handed more variables. A value given for one
+// of several frozen names is no change.
+func withPassEnv(encoded json.RawMessage, more []string) json.RawMessage {
+	var spec runner.Spec
+	if json.Unmarshal(encoded, &spec) != nil || spec.Kind != runner.KindCommand {
+		return encoded
+	}
+	spec.PassEnv = namesOfEnv(slices.Concat(spec.PassEnv, more))
+	again, err := json.Marshal(spec)
+	if err != nil {
+		return encoded
+	}
+	return again
+}
+
+// maxAge is how old a cached baseline may be, 0 where none is used.
+func maxAge(run journal.Run) int {
+	if run.CachedBaseline == nil {
+		return 0
+	}
+	return run.CachedBaseline.MaxAge
+}
+
 // checkFrozenTrust refuses to run commands of a run that this clone neither
 // began nor trusts: a run branch can be fetched from anywhere.
-func (env *Env) checkFrozenTrust(repo *gitstore.Repo, run journal.Run, cfg *config.Config) error {
-	missing, err := repo.Trusted(frozenItems(run))
+func (env *Env) checkFrozenTrust(ctx context.Context, e *loop.Engine, run journal.Run, cfg *config.Config) error {
+	items, err := frozenItems(ctx, e, run)
+	if err != nil {
+		return err
+	}
+	missing, err := e.Repo.Trusted(items)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	// What the person types or has trusted in the configuration is as good.
 	known := map[string]bool{}
-	for key, command := range map[string][]string{
+	commands := map[string][]string{
 		"metric.command": argv(cfg.Metric.Command), "metric.invariant_command": argv(cfg.Metric.InvariantCommand),
-	} {
-		if !cfg.Uses(key) {
+		"runner.command": argv(cfg.Runner.Command),
+	}
+	for key, command := range commands {
+		only := func(used string) bool { return used == key }
+		if !cfg.Uses(key) || checkTrust(ctx, e, cfg, only) == nil {
 			known[strings.Join(command, "\n")] = true
 		}
 	}
-	if err := checkTrust(repo, cfg); err == nil {
-		for _, command := range [][]string{argv(cfg.Metric.Command), argv(cfg.Metric.InvariantCommand)} {
-			known[strings.Join(command, "\n")] = true
+	evals, err := evalItems(ctx, e, specOf(run).Kind, gitstore.Hash(run.Base), run.Target)
+	if err != nil {
+		return err
+	}
+	for _, item := range evals {
+		if checkTrust(ctx, e, cfg, func(string) bool { return false }, item) == nil {
+			known[item.Value] = true
 		}
 	}
 	missing = slices.DeleteFunc(missing, func(m gitstore.UntrustedItem) bool { return known[m.Value] })

@@ -44,14 +44,9 @@ func (env *Env) chooseMode(ctx context.Context, repo *gitstore.Repo, cfg *config
 
 // freezeSkill makes a frozen configuration one of skill mode.
 func freezeSkill(run journal.Run, cfg *config.Config, f runFlags) (journal.Run, error) {
-	spec := runner.Spec{
-		Kind: cfg.Runner.Kind, LexicalThreshold: cfg.Value("runner.lexical_threshold"), Fingerprint: "lexical forge/1",
-	}
-	if spec.Kind == "" {
-		spec.Kind = runner.KindLexical
-	}
-	if spec.Kind != runner.KindLexical {
-		return run, fault.New(fault.Usage, "--runner lexical", "the runner %q is not part of this version of forge", spec.Kind)
+	spec, err := runnerSpec(cfg)
+	if err != nil {
+		return run, err
 	}
 	encoded, err := json.Marshal(spec)
 	if err != nil {
@@ -66,7 +61,51 @@ func freezeSkill(run journal.Run, cfg *config.Config, f runFlags) (journal.Run, 
 		Seed: string(cfg.Run.SplitSeed), Ratio: ratioText(cfg.Run.SplitRatio), MinEvals: cfg.Run.MinEvals, MinForTest: cfg.Run.MinEvalsForTest,
 		Force: f.force, Ignore: f.ignoreUngraded,
 	}
+	if cfg.Run.Baseline == "cached" {
+		run.CachedBaseline = &journal.CachedBaseline{MaxAge: cfg.Run.BaselineMaxAge}
+	}
 	return run, nil
+}
+
+// runnerSpec is who answers evals, as a run freezes it.
+func runnerSpec(cfg *config.Config) (runner.Spec, error) {
+	spec := runner.Spec{Kind: cfg.Runner.Kind, LexicalThreshold: cfg.Value("runner.lexical_threshold")}
+	switch spec.Kind {
+	case "", runner.KindLexical:
+		spec.Kind, spec.Fingerprint = runner.KindLexical, "lexical forge/1"
+	case runner.KindCommand:
+		if cfg.Runner.Command.IsZero() {
+			return spec, fault.New(fault.Usage, "--runner command:CMD, or [runner] command", "the runner is a command, and none is named")
+		}
+		spec.Command = argv(cfg.Runner.Command)
+		spec.Fingerprint = runner.CommandFingerprint(spec.Command)
+		spec.Model, spec.PassEnv = cfg.Runner.Model, namesOfEnv(cfg.Runner.PassEnv)
+		spec.TimeoutSeconds, spec.CheckTimeoutSeconds = int(cfg.Runner.Timeout.Seconds()), int(cfg.Runner.CheckTimeout.Seconds())
+		spec.RunsPerSide, spec.TriggerRuns = cfg.Run.RunsPerSide, cfg.Run.TriggerRuns
+	default:
+		return spec, fault.New(fault.Usage, "--runner lexical, or --runner command:CMD", "the runner %q is not part of this version of forge", spec.Kind)
+	}
+	return spec, nil
+}
+
+// specOf reads the frozen runner of a run; of generic mode it is empty.
+func specOf(run journal.Run) (spec runner.Spec) {
+	if json.Unmarshal(run.Runner, &spec) != nil {
+		return runner.Spec{}
+	}
+	return spec
+}
+
+// runnerFlag reads --runner command:CMD as the two keys it speaks for.
+func (g given) runnerFlag() {
+	kind, ok := g.values["runner.kind"]
+	if !ok {
+		return
+	}
+	if command, isCommand := strings.CutPrefix(kind[0], "command:"); isCommand {
+		g.Set("runner.kind", "--runner", runner.KindCommand)
+		g.Set("runner.command", "--runner", command)
+	}
 }
 
 // ratioText is split_ratio as train/val/test.

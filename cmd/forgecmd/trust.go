@@ -44,7 +44,11 @@ func trustCommand(env *Env) *cli.Command {
 				return err
 			}
 			if print {
-				fmt.Fprintf(env.Stdout, "%s\n", gitstore.TrustHash(cfg.TrustItems()))
+				items, err := committedItems(c.Context, env.reader(repo), cfg)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(env.Stdout, "%s\n", gitstore.TrustHash(items))
 				return nil
 			}
 			return env.askTrust(c.Context, repo, cfg)
@@ -72,7 +76,11 @@ func (env *Env) askTrust(ctx context.Context, repo *gitstore.Repo, cfg *config.C
 		return err
 	}
 	if env.JSON {
-		document := trusted{Items: []trustedItem{}, Hash: gitstore.TrustHash(cfg.TrustItems())}
+		committed, err := committedItems(ctx, env.reader(repo), cfg)
+		if err != nil {
+			return err
+		}
+		document := trusted{Items: []trustedItem{}, Hash: gitstore.TrustHash(committed)}
 		for i, item := range items {
 			document.Items = append(document.Items, trustedItem{item.Key, item.Kind, item.Value, places[i]})
 		}
@@ -104,10 +112,19 @@ func (env *Env) askTrust(ctx context.Context, repo *gitstore.Repo, cfg *config.C
 // trustItems are the configuration's values and those of open runs that this
 // clone did not begin, with the place of each.
 func (env *Env) trustItems(ctx context.Context, repo *gitstore.Repo, cfg *config.Config) (items []gitstore.TrustItem, places []string, err error) {
-	for _, item := range cfg.TrustItems() {
-		items, places = append(items, item), append(places, cfg.Origin(item.Key))
+	engine := env.reader(repo)
+	committed, err := committedItems(ctx, engine, cfg)
+	if err != nil {
+		return nil, nil, err
 	}
-	runs, err := env.reader(repo).Runs(ctx)
+	for _, item := range committed {
+		place, isEvals := strings.CutPrefix(item.Key, "evals:")
+		if !isEvals {
+			place = cfg.Origin(item.Key)
+		}
+		items, places = append(items, item), append(places, place)
+	}
+	runs, err := engine.Runs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +132,11 @@ func (env *Env) trustItems(ctx context.Context, repo *gitstore.Repo, cfg *config
 		if r.Branch == "" || r.Ended == loop.Superseded {
 			continue
 		}
-		missing, err := repo.Trusted(frozenItems(r.Config))
+		frozen, err := frozenItems(ctx, engine, r.Config)
+		if err != nil {
+			return nil, nil, err
+		}
+		missing, err := repo.Trusted(frozen)
 		if err != nil {
 			return nil, nil, err
 		}

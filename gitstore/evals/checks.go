@@ -2,7 +2,6 @@ package evals
 
 import (
 	"fmt"
-	"io/fs"
 	"math/big"
 	"regexp"
 	"strings"
@@ -188,9 +187,10 @@ func (r *reader) weight(e *Eval, n *schema.Node) (*big.Rat, error) {
 	return w, nil
 }
 
-// LoadSchemas reads the schemas that checks name as files of the skill. A
-// check whose schema does not load becomes unknown.
-func (s *Set) LoadSchemas(skill fs.FS) {
+// LoadSchemas reads the schemas that checks name as files of the skill; read
+// gives a file by its path from the skill's directory. A check whose schema
+// does not load becomes unknown.
+func (s *Set) LoadSchemas(read func(name string) ([]byte, error)) {
 	for i := range s.Evals {
 		for j := range s.Evals[i].Checks {
 			c := &s.Evals[i].Checks[j]
@@ -198,7 +198,7 @@ func (s *Set) LoadSchemas(skill fs.FS) {
 				continue
 			}
 			name := c.SchemaFile
-			data, err := readLimited(skill, name, MaxFile)
+			data, err := read(name)
 			if err != nil {
 				c.refuse(err.Error())
 				continue

@@ -236,7 +236,8 @@ func TestCommand(t *testing.T) {
 func TestLoadSchemas(t *testing.T) {
 	s := read(t, `[{"id": "e", "assertions": [{"id": "ok", "kind": "schema", "schema_file": "s.json"}, {"id": "no", "kind": "schema", "schema_file": "none.json"},
 	 {"id": "bad", "kind": "schema", "schema_file": "bad.json"}, {"id": "out", "kind": "schema", "schema_file": "../s.json"}]}]`)
-	s.LoadSchemas(fstest.MapFS{"s.json": {Data: []byte(`{"type": "object"}`)}, "bad.json": {Data: []byte(`{"type": 3}`)}})
+	files := fstest.MapFS{"s.json": {Data: []byte(`{"type": "object"}`)}, "bad.json": {Data: []byte(`{"type": 3}`)}}
+	s.LoadSchemas(files.ReadFile)
 	var kinds []Kind
 	for _, c := range s.Evals[0].Checks {
 		kinds = append(kinds, c.Kind)

@@ -39,6 +39,13 @@ type Run struct {
 	PassEnv    []string        `json:"pass_env"` // for metric and invariant: names only; values are never recorded
 	Baseline   Baseline        `json:"baseline"`
 	Doctor     Doctor          `json:"doctor"`
+
+	CachedBaseline *CachedBaseline `json:"cached_baseline,omitempty"` // nil: both sides are measured every time
+}
+
+// CachedBaseline is asked for with baseline = "cached" (DECISIONS V12).
+type CachedBaseline struct {
+	MaxAge int `json:"max_age"` // rounds a measured baseline may be used
 }
 
 // Split is how the evals of a skill are divided, frozen by hash: no id and no

@@ -114,6 +114,8 @@ type Decision struct {
 	Candidate      string
 	Baseline       string
 	BaselineSource string
+	BaselineReason string          // of a fresh one, where a cached one was asked for: why not
+	BaselineAge    *int            // of a cached one: rounds measured since
 	Verdict        json.RawMessage // decide's document; nil for what was not measured
 	Word           string          // the decision, also for a measured outcome
 	Crash          bool
@@ -128,6 +130,8 @@ type decisionHead struct {
 	Candidate      string `json:"candidate,omitempty"`
 	Baseline       string `json:"baseline,omitempty"`
 	BaselineSource string `json:"baseline_source,omitempty"`
+	BaselineReason string `json:"baseline_reason,omitempty"`
+	BaselineAge    *int   `json:"baseline_age,omitempty"`
 	Decision       string `json:"decision,omitempty"`
 }
 
@@ -145,7 +149,9 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	if d.raw != nil {
 		return d.raw, nil
 	}
-	head := decisionHead{Candidate: d.Candidate, Baseline: d.Baseline, BaselineSource: d.BaselineSource}
+	head := decisionHead{
+		Candidate: d.Candidate, Baseline: d.Baseline, BaselineSource: d.BaselineSource, BaselineReason: d.BaselineReason, BaselineAge: d.BaselineAge,
+	}
 	if d.Verdict == nil {
 		head.Decision = d.Word
 	}
@@ -199,7 +205,7 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 	}
 	*d = Decision{
 		Candidate: whole.Candidate, Baseline: whole.Baseline, BaselineSource: whole.BaselineSource,
-		Word: whole.Decision, Crash: whole.Crash, Ungraded: whole.Ungraded, Evidence: whole.Evidence,
+		BaselineReason: whole.BaselineReason, BaselineAge: whole.BaselineAge, Word: whole.Decision, Crash: whole.Crash, Ungraded: whole.Ungraded, Evidence: whole.Evidence,
 		raw: bytes.Clone(data),
 	}
 	if whole.Reason != nil {

@@ -7,16 +7,27 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
+	"forge/gitstore"
 	"forge/gitstore/evals"
 	"forge/gitstore/fault"
+	"forge/gitstore/process"
 )
 
-// Local runs pairs in this process.
+// Local runs pairs on this machine. Close it when nothing runs any more.
 type Local struct {
 	Shelf *Shelf           // required
 	Now   func() time.Time // required: the program's clock
+
+	// For [KindCommand].
+	Repo    *gitstore.Repo
+	Execute func(context.Context, process.Command) (process.Result, error)
+	Child   []string // what every child is given of the person's environment: PATH, TZ
+
+	mu    sync.Mutex
+	seats []*seat // nobody sits there now
 }
 
 var _ Executor = (*Local)(nil)
@@ -28,26 +39,57 @@ func (l *Local) Run(ctx context.Context, p Pair) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Pair: id}
+	measure := l.lexical
+	switch p.Runner.Kind {
+	case KindLexical:
+	case KindCommand:
+		where, err := l.take(ctx, p)
+		if err != nil {
+			return Result{}, err
+		}
+		defer l.give(where)
+		measure = where.measure
+	default:
+		return Result{}, fault.New(fault.Usage, "--runner lexical, or --runner command:CMD", "the runner %q is not part of this version of forge", p.Runner.Kind)
+	}
 	order := []int{p.First, 1 - p.First}
 	for _, side := range order {
+		if p.Skip[side] {
+			continue
+		}
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
 		began := l.Now()
-		if r.Sides[side], err = l.side(ctx, p, side); err != nil {
+		if r.Sides[side], err = measure(ctx, p, side); err != nil {
 			return Result{}, fmt.Errorf("measure eval %q: %w", p.Eval.ID, err)
 		}
 		r.Sides[side].Seconds = l.Now().Sub(began).Seconds()
+		if p.Runner.Kind == KindCommand && r.Sides[side].Outcome == OK {
+			if err := r.Sides[side].time(); err != nil {
+				return Result{}, err
+			}
+		}
 	}
 	return r, nil
 }
 
-func (l *Local) side(ctx context.Context, p Pair, side int) (Side, error) {
-	if p.Runner.Kind != KindLexical {
-		return Side{}, fault.New(fault.Usage, "--runner lexical", "the runner %q is not part of this version of forge", p.Runner.Kind)
+// time keeps what the run took, for the efficiency of a score (loop.md
+// R-SCORE-6). What is not known is left out.
+func (s *Side) time() error {
+	data, err := json.Marshal(struct {
+		Tokens  *int64  `json:"total_tokens,omitempty"`
+		Seconds float64 `json:"total_duration_seconds"`
+	}{s.Tokens, s.Seconds})
+	if err != nil {
+		return fmt.Errorf("write what a run took: %w", err)
 	}
-	return l.lexical(ctx, p, side)
+	s.Evidence = append(s.Evidence, Evidence{Name: timingName, Data: append(data, '\n')})
+	return nil
 }
+
+// timingName is the file a score reads what a run took from.
+const timingName = "timing.json"
 
 // lexical answers a query by searching the library of the side (R-LEX-5).
 func (l *Local) lexical(ctx context.Context, p Pair, side int) (Side, error) {
@@ -74,6 +116,9 @@ func (l *Local) lexical(ctx context.Context, p Pair, side int) (Side, error) {
 		return Side{}, fmt.Errorf("encode the answer: %w", err)
 	}
 	s := Side{Outcome: OK, Evidence: []Evidence{{Name: "answer.json", Data: out.Bytes()}}}
+	if answer.Triggered {
+		s.Triggered = 1
+	}
 	for _, check := range p.Eval.Checks {
 		s.Verdicts = append(s.Verdicts, verdictOf(check, answer.Triggered == p.Eval.ShouldTrigger))
 	}

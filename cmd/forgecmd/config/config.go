@@ -63,6 +63,9 @@ type Run struct {
 	MinEvals             int              `key:"min_evals"`
 	MinEvalsForTest      int              `key:"min_evals_for_test"`
 	RunsPerSide          int              `key:"runs_per_side"`
+	TriggerRuns          int              `key:"trigger_runs"`
+	Baseline             string           `key:"baseline"` // side_by_side, cached
+	BaselineMaxAge       int              `key:"baseline_max_age"`
 	Parallel             int              `key:"parallel"`
 	NoiseRepeats         int              `key:"noise_repeats"`
 	RejectedLimit        int              `key:"rejected_limit"`
@@ -93,8 +96,13 @@ type Metric struct {
 
 // Runner is the table [runner] (config.md section 3).
 type Runner struct {
-	Kind             string   `key:"kind"`
-	LexicalThreshold *big.Rat `key:"lexical_threshold"`
+	Kind             string        `key:"kind"`
+	Command          Command       `key:"command"`
+	Model            string        `key:"model"`
+	Timeout          time.Duration `key:"timeout_seconds"`
+	CheckTimeout     time.Duration `key:"check_timeout_seconds"`
+	PassEnv          []string      `key:"pass_env"` // NAME or NAME=VALUE
+	LexicalThreshold *big.Rat      `key:"lexical_threshold"`
 }
 
 // Proposer is the table [proposer] (config.md section 3).

@@ -84,6 +84,9 @@ var keys = []key{
 	{Name: "run.min_evals", Kind: kindInt, Default: "6", Min: "2", Max: "1000", Reader: "split"},
 	{Name: "run.min_evals_for_test", Kind: kindInt, Default: "12", Min: "2", Max: "1000", Reader: "split"},
 	{Name: "run.runs_per_side", Kind: kindInt, Default: "1", Min: "1", Max: "20", Reader: "score"},
+	{Name: "run.trigger_runs", Kind: kindInt, Default: "3", Min: "1", Max: "20", Reader: "engine"},
+	{Name: "run.baseline", Kind: kindText, Default: "side_by_side", OneOf: []string{"side_by_side", "cached"}, Reader: "engine"},
+	{Name: "run.baseline_max_age", Kind: kindInt, Default: "3", Min: "1", Max: "100", Reader: "engine"},
 	{Name: "run.noise_repeats", Kind: kindInt, Default: "5", Min: "3", Max: "10", Reader: "engine"},
 	{Name: "run.parallel", Kind: kindInt, Default: "4", Min: "1", Max: "256", Reader: "engine"},
 	{Name: "run.rejected_limit", Kind: kindInt, Default: "10", Min: "0", Max: "1000", Reader: "context"},
@@ -110,6 +113,11 @@ var keys = []key{
 	{Name: "metric.pass_env", Kind: kindList, Check: checkPassEnv, Trust: trustKey, Reader: "metric"},
 
 	{Name: "runner.kind", Kind: kindText, OneOf: []string{"claude", "codex", "opencode", "pi", "command", "api", "lexical"}, Reader: "runner"},
+	{Name: "runner.command", Kind: kindCommand, Trust: trustExec, Reader: "runner"},
+	{Name: "runner.model", Kind: kindText, Reader: "runner"},
+	{Name: "runner.timeout_seconds", Kind: kindSeconds, Default: "600", Min: "1", Max: "86400", Reader: "runner"},
+	{Name: "runner.check_timeout_seconds", Kind: kindSeconds, Default: "60", Min: "1", Max: "3600", Reader: "assertions of kind command"},
+	{Name: "runner.pass_env", Kind: kindList, Check: checkPassEnv, Trust: trustKey, Reader: "runner"},
 	{Name: "runner.lexical_threshold", Kind: kindNumber, Default: "1.0", Min: "0", Max: "100", Reader: "lexical"},
 
 	{Name: "proposer.timeout_seconds", Kind: kindSeconds, Default: "900", Min: "1", Max: "86400", Reader: "proposer"},
@@ -122,15 +130,14 @@ var keys = []key{
 var later = strings.Fields(`
 	roots.skills roots.global roots.archive roots.discovery_depth
 	run.execution_mode run.max_deferred_per_run run.max_usd run.per_day_max_usd run.max_runs run.max_tokens
-	run.transfer_evals run.eval_pool run.eval_rotation_interval run.baseline run.baseline_max_age run.early_exit
-	run.second_look run.trigger_runs run.test_runs run.gain_prior
+	run.transfer_evals run.eval_pool run.eval_rotation_interval run.early_exit
+	run.second_look run.test_runs run.gain_prior
 	run.min_support_count run.appendix
 	run.keep_evidence run.meta_memory_interval run.pattern_min_support run.max_knowledge_gaps_per_experiment
 	run.gap_limit run.knowledge_enabled run.knowledge_sources_provided run.knowledge_inbox run.knowledge_budget
 	run.vault_coverage_threshold run.knowledge_stale_experiments
-	runner.command runner.binary runner.model runner.provider runner.subscription
-	runner.timeout_seconds runner.max_requests runner.allowed_tools runner.pass_env
-	runner.check_timeout_seconds runner.check_network
+	runner.binary runner.provider runner.subscription
+	runner.max_requests runner.allowed_tools runner.check_network
 	models.*.provider models.*.model models.*.base_url models.*.api_key_env models.*.api_key_command
 	models.*.command models.*.max_output_tokens models.*.context_tokens models.*.timeout_seconds
 	models.*.retries models.*.price
