@@ -36,6 +36,27 @@ type (
 		What string `json:"what"`
 		Runs int    `json:"runs"`
 	}
+	// PairStarted is the data of pair_started: the pair's place in the order of
+	// starting, from 1, and the side that runs first. Which eval it is is not
+	// said.
+	PairStarted struct {
+		Index int    `json:"index"`
+		Of    int    `json:"of"`
+		Order string `json:"order"`
+	}
+	// PairFinished is the data of pair_finished. Outcome is the first that is not
+	// ok; without a result the counts are 0.
+	PairFinished struct {
+		Index           int     `json:"index"`
+		Of              int     `json:"of"`
+		Order           string  `json:"order"`
+		Outcome         string  `json:"outcome"`
+		PassedBase      int     `json:"passed_base"`
+		PassedCandidate int     `json:"passed_candidate"`
+		Total           int     `json:"total"`
+		Seconds         float64 `json:"seconds"`
+		CostUSD         string  `json:"cost_usd"`
+	}
 	// MeasureFinished is the data of measure_finished.
 	MeasureFinished struct {
 		What       string      `json:"what"`

@@ -18,6 +18,9 @@ type question struct {
 	list     []evals.Eval
 	known    []runner.Side // baseline sides that are not measured again; nil: both are
 	oneSided bool          // the candidate's side alone; it then stands for both
+
+	// event is told of every pair of a program, one call at a time; nil: nobody.
+	event func(name string, data any)
 }
 
 // measurePairs runs the evals on both sides. Where both are the same state one
@@ -60,13 +63,18 @@ func (k *skillMode) measure(ctx context.Context, q question) ([]runner.Result, e
 	results := make([]runner.Result, len(pairs))
 	todo := make(chan int)
 	var wait sync.WaitGroup
+	tell := q.teller(k.spec.Kind)
 	for range min(k.parallel, max(1, len(pairs))) {
 		wait.Go(func() {
 			for i := range todo {
+				started := PairStarted{i + 1, len(pairs), [2]string{"baseline", "candidate"}[pairs[i].First]}
+				tell("pair_started", started)
 				var err error
 				if results[i], err = k.executor.Run(ctx, pairs[i]); err != nil {
 					cancel(err)
+					continue
 				}
+				tell("pair_finished", finishedPair(started, results[i]))
 			}
 		})
 	}
@@ -82,6 +90,39 @@ func (k *skillMode) measure(ctx context.Context, q question) ([]runner.Result, e
 		return nil, context.Cause(ctx)
 	}
 	return k.together(q, runs, results), nil
+}
+
+// teller gives the events of a question to whoever listens. The library search
+// answers faster than a line is read, so it has none.
+func (q question) teller(kind string) func(name string, data any) {
+	if q.event == nil || kind == runner.KindLexical {
+		return func(string, any) {}
+	}
+	var mu sync.Mutex
+	return func(name string, data any) {
+		mu.Lock()
+		defer mu.Unlock()
+		q.event(name, data)
+	}
+}
+
+func finishedPair(started PairStarted, r runner.Result) PairFinished {
+	f := PairFinished{Index: started.Index, Of: started.Of, Order: started.Order, Outcome: string(runner.OK), CostUSD: "0"}
+	var passed [2]int
+	for side, m := range r.Sides {
+		if m.Outcome != runner.OK && m.Outcome != runner.NotRun && f.Outcome == string(runner.OK) {
+			f.Outcome = string(m.Outcome)
+		}
+		f.Seconds += m.Seconds
+		f.Total = max(f.Total, len(m.Verdicts))
+		for _, v := range m.Verdicts {
+			if *v.Passed {
+				passed[side]++
+			}
+		}
+	}
+	f.PassedBase, f.PassedCandidate = passed[runner.Baseline], passed[runner.Candidate]
+	return f
 }
 
 // pairs lists what is to be run, one repetition of the whole list after the

@@ -35,7 +35,7 @@ func (e *Engine) Resume(ctx context.Context, r RunRef, setup Setup) (*Session, e
 	run := s.journal.Config
 	s.emit("run_started", "", RunStarted{
 		Target: run.Target, Mode: run.Mode, Branch: shortBranch(s.branch), Base: run.Base, Proposer: ProposerText(run.Proposer),
-		MaxExperiments: s.setup.Limits.MaxExperiments, Resumed: true,
+		Runner: s.runnerText(), MaxExperiments: s.setup.Limits.MaxExperiments, Resumed: true,
 	})
 	return s, nil
 }

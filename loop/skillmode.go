@@ -312,7 +312,7 @@ func (e *Engine) EvalCommands(ctx context.Context, commit gitstore.Hash, dir str
 			if check.Command.Shell != "" {
 				command = check.Command.Shell
 			}
-			line, err := json.Marshal(command)
+			line, err := plainJSON(command)
 			if err != nil {
 				return item, false, fmt.Errorf("write a command check: %w", err)
 			}
@@ -459,7 +459,7 @@ func (s *Session) judgeSkill(ctx context.Context, a *attempt) (VerdictReached, e
 	}
 	s.emit("measure_started", a.name, MeasureStarted{What: "candidate_pair", Runs: k.runsOf(list, use)})
 	began := s.engine.Now()
-	results, err := k.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{s.tip, a.candidate}, list: list, known: use.sides})
+	results, err := k.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{s.tip, a.candidate}, list: list, known: use.sides, event: s.teller(a.name)})
 	if err != nil {
 		return VerdictReached{}, err
 	}
@@ -492,6 +492,24 @@ func (s *Session) judgeSkill(ctx context.Context, a *attempt) (VerdictReached, e
 		What: "candidate_pair", Score: sides[1].Composite, Exact: sides[1].CompositeExact, Seconds: a.record.Timing.MeasureS, CostUSD: "0",
 	})
 	return s.settle(ctx, a, a.verdict.Decision)
+}
+
+// teller sends the events of an experiment's pairs.
+func (s *Session) teller(experiment string) func(name string, data any) {
+	return func(name string, data any) { s.emit(name, experiment, data) }
+}
+
+// runnerText is who answers the evals of a run, as a person types it; nil in
+// generic mode.
+func (s *Session) runnerText() *string {
+	if s.skill == nil {
+		return nil
+	}
+	text := s.skill.spec.Kind
+	if text == runner.KindCommand {
+		text += ":" + CommandText(s.skill.spec.Command)
+	}
+	return &text
 }
 
 // runsOf counts the runs a measurement takes.
@@ -566,7 +584,7 @@ func (s *Session) measureStart(ctx context.Context, base gitstore.Hash) (journal
 	list := s.skill.of(evals.Val)
 	s.emit("measure_started", "", MeasureStarted{What: "baseline", Runs: s.skill.runsOf(list, baselineUse{})})
 	began := s.engine.Now()
-	results, err := s.skill.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{base, base}, list: list})
+	results, err := s.skill.measure(ctx, question{run: s.Run(), dir: s.target.dir, commits: [2]gitstore.Hash{base, base}, list: list, event: s.teller("")})
 	if err != nil {
 		return journal.Baseline{}, readings{}, err
 	}

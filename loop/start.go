@@ -221,7 +221,7 @@ func (s *Session) begin(ctx context.Context, run journal.Run) error {
 	base := gitstore.Hash(run.Base)
 	s.emit("run_started", "", RunStarted{
 		Target: run.Target, Mode: run.Mode, Branch: shortBranch(s.branch), Base: run.Base, Proposer: ProposerText(run.Proposer),
-		MaxExperiments: s.setup.Limits.MaxExperiments,
+		Runner: s.runnerText(), MaxExperiments: s.setup.Limits.MaxExperiments,
 	})
 	baseline, r, err := s.measureStart(ctx, base)
 	if ctx.Err() != nil {
@@ -290,6 +290,14 @@ var warningTexts = map[string]string{
 	"children_left":        "the runner leaves processes behind; they were ended",
 	"deterministic":        "every reading of the unchanged state was the same: the improvement threshold decides",
 	"few_repeats":          "fewer than 5 readings of the unchanged state: a change that does nothing passes the noise floor more often",
+	"test_empty":           "no eval fell into the test split",
+	"small_test":           "the test split has one or two evals",
+	"small_val":            "the val split has fewer than three evals",
+	"few_evals":            "there are fewer evals than min_evals",
+	"no_test":              "there is no test split, so nothing is held out",
+	"train_empty":          "no eval is left for train",
+	"class_missing":        "a split lacks queries that should trigger, or such that should not",
+	"one_class":            "all queries should trigger, or none",
 	"several_names":        "the output names several metrics; the last one counts, --metric-name picks one",
 	"unmarked_last_number": "the output holds several numbers and no METRIC line; the last one counts",
 }

@@ -51,7 +51,11 @@ func (e *Engine) checkExport(ctx context.Context, commit gitstore.Hash, dir stri
 	if err != nil {
 		return err
 	}
-	at := realPath(dir)
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	at = realPath(at)
 	for _, f := range found.Skills {
 		root := realPath(filepath.Join(e.Repo.WorkTree(), filepath.FromSlash(path.Dir(f.Path))))
 		if f.Path == "." || path.Dir(f.Path) == "." {
@@ -156,7 +160,7 @@ func (k *skillMode) metadata(e evals.Eval) evalMetadata {
 		m.Name = e.ID
 	}
 	for _, c := range e.Checks {
-		m.Assertions = append(m.Assertions, checkText(c))
+		m.Assertions = append(m.Assertions, c.Describe())
 	}
 	for _, name := range k.gradable.Ungraded {
 		if id, ok := strings.CutPrefix(name, e.ID+"/"); ok {
@@ -164,14 +168,6 @@ func (k *skillMode) metadata(e evals.Eval) evalMetadata {
 		}
 	}
 	return m
-}
-
-// checkText is a check as a sentence.
-func checkText(c evals.Check) string {
-	if c.Text != "" {
-		return c.Text
-	}
-	return fmt.Sprintf("%s (%s)", c.ID, c.Kind)
 }
 
 // evalFolder is eval-<id>-<slug>. An id that holds slashes is flattened.
@@ -237,7 +233,7 @@ func expectations(e evals.Eval, verdicts []evals.Verdict, grades []evals.Result)
 	for i, v := range verdicts {
 		list[i] = expectation{ID: v.ID, Text: v.Text, Passed: *v.Passed}
 		if i < len(e.Checks) {
-			list[i].Text = checkText(e.Checks[i])
+			list[i].Text = e.Checks[i].Describe()
 		}
 		if i < len(grades) {
 			list[i].Evidence = grades[i].Evidence

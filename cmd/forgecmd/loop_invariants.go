@@ -139,7 +139,8 @@ func (env *Env) invariantsCheck(c *cli.Context, f invariantFlags) (guard.Invaria
 		if err != nil {
 			return guard.InvariantsCheck{}, err
 		}
-		if err := checkTrust(repo, cfg); err != nil {
+		only := func(key string) bool { return key == "metric.invariant_command" }
+		if err := checkTrust(c.Context, env.reader(repo), cfg, only); err != nil {
 			return guard.InvariantsCheck{}, err
 		}
 	}

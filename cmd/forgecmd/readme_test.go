@@ -56,6 +56,8 @@ func TestReadmeJSONFields(t *testing.T) {
 		"forge loop snapshot":                 snapshot.Document{},
 		"forge loop diff":                     snapshot.Difference{},
 		"forge loop revert":                   snapshot.Reverted{},
+		"forge eval SKILL":                    loop.Evaluation{},
+		"forge audit":                         loop.Audit{},
 	}
 	word := regexp.MustCompile("`([^`]+)`")
 	seen := 0

@@ -270,3 +270,27 @@ func TestMatchGlob(t *testing.T) {
 		}
 	}
 }
+
+// A check says in a line what it looks for; its own text comes first.
+func TestDescribe(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"kind": "contains", "value": ["a", "b"]}`:                     `contains "a", "b"`,
+		`{"kind": "contains", "value": "a", "text": "names the a"}`:     "names the a",
+		`{"kind": "not_contains", "value": "x", "target": "outputs"}`:   `not_contains "x" in the output`,
+		`{"kind": "regex", "pattern": "a+", "flags": "i"}`:              "regex /a+/i",
+		`{"kind": "equals", "value": "x", "path": "out.txt"}`:           `equals "x" in the out.txt`,
+		`{"kind": "file_contains", "path": "*.md", "value": "x"}`:       `file_contains *.md "x"`,
+		`{"cmd": ["test", "-s", "x"]}`:                                  "command test -s x",
+		`{"cmd": "test -s x"}`:                                          "command test -s x",
+		`{"kind": "max_words", "value": 5}`:                             "max_words 5",
+		`{"kind": "json_path", "path": "$.a", "value": 1}`:              "json_path $.a",
+		`{"kind": "tool_used", "tool": "Bash"}`:                         "tool_used Bash",
+		`{"kind": "is_json"}`:                                           "json_schema",
+		`{"kind": "file_exists", "path": "a/**"}`:                       "file_exists a/**",
+		`{"kind": "starts_with", "value": "x", "target": "transcript"}`: `starts_with "x" in the transcript`,
+	} {
+		if got := one(t, object).Describe(); got != want {
+			t.Errorf("%s.Describe() = %q, want %q", object, got, want)
+		}
+	}
+}

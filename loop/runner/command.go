@@ -349,10 +349,7 @@ func outcomeOf(r process.Result, limit time.Duration) (Outcome, string) {
 	case r.ExitCode == 0:
 		return OK, ""
 	}
-	reason := fmt.Sprintf("exit %d", r.ExitCode)
-	if line := process.FirstLine(r.Stderr); line != "" {
-		reason += ": " + line
-	}
+	reason := fmt.Sprintf("exit %d: %s", r.ExitCode, process.FirstLine(r.Stderr))
 	switch r.ExitCode {
 	case exitTryAgain:
 		return Later, reason
