@@ -121,7 +121,7 @@ func (k *skillMode) writeWorkspace(dir string, configs [2]string, list []evals.E
 	for i, e := range list {
 		folder := filepath.Join(dir, evalFolder(e))
 		metadata := k.metadata(e)
-		if err := writeJSON(filepath.Join(folder, "eval_metadata.json"), metadata); err != nil {
+		if err := k.writeJSON(filepath.Join(folder, "eval_metadata.json"), metadata); err != nil {
 			return err
 		}
 		for side, config := range configs {
@@ -139,7 +139,7 @@ func (k *skillMode) writeWorkspace(dir string, configs [2]string, list []evals.E
 			bench = append(bench, runs...)
 		}
 	}
-	return writeJSON(filepath.Join(dir, "benchmark.json"), map[string]any{
+	return k.writeJSON(filepath.Join(dir, "benchmark.json"), map[string]any{
 		"metadata": map[string]any{"skill_name": k.name, "runs_per_configuration": k.spec.Runs(k.set.Form)},
 		"runs":     bench, "run_summary": runSummary(configs, bench),
 	})
@@ -205,16 +205,16 @@ func (k *skillMode) writeSide(dir string, e evals.Eval, m runner.Side, metadata 
 		if runs > 1 {
 			prefix = runName(run) + "/"
 		}
-		took, err := writeRun(folder, m.Evidence, prefix, took{Seconds: m.Seconds / float64(runs)})
+		took, err := k.writeRun(folder, m.Evidence, prefix, took{Seconds: m.Seconds / float64(runs)})
 		if err != nil {
 			return nil, err
 		}
 		err = errors.Join(
-			writeJSON(filepath.Join(folder, "eval_metadata.json"), metadata),
-			writeJSON(filepath.Join(folder, "grading.json"), map[string]any{
+			k.writeJSON(filepath.Join(folder, "eval_metadata.json"), metadata),
+			k.writeJSON(filepath.Join(folder, "grading.json"), map[string]any{
 				"expectations": graded, "assertion_results": graded, "summary": sum, "ungraded": metadata.Ungraded,
 			}),
-			writeJSON(filepath.Join(folder, "timing.json"), took.document()),
+			k.writeJSON(filepath.Join(folder, "timing.json"), took.document()),
 		)
 		if err != nil {
 			return nil, err
@@ -274,7 +274,7 @@ func (t took) document() map[string]any {
 // writeRun writes the outputs of one run: its files, and what it printed as
 // final_message.txt beside them unless a file has that name. It returns what
 // the run took, where that is known of it alone.
-func writeRun(folder string, evidence []runner.Evidence, prefix string, t took) (took, error) {
+func (k *skillMode) writeRun(folder string, evidence []runner.Evidence, prefix string, t took) (took, error) {
 	outputs := filepath.Join(folder, "outputs")
 	if err := os.MkdirAll(outputs, 0o755); err != nil {
 		return t, fmt.Errorf("export a run: %w", err)
@@ -299,7 +299,7 @@ func writeRun(folder string, evidence []runner.Evidence, prefix string, t took) 
 		default:
 			continue
 		}
-		if err := writeFile(filepath.Join(outputs, filepath.FromSlash(file)), part.Data); err != nil {
+		if err := k.writeFile(filepath.Join(outputs, filepath.FromSlash(file)), part.Data); err != nil {
 			return t, err
 		}
 	}
@@ -360,19 +360,20 @@ func spreadOf(values []float64) spread {
 	return s
 }
 
-func writeJSON(name string, document any) error {
+// writeJSON and writeFile write one file of the layout.
+func (k *skillMode) writeJSON(name string, document any) error {
 	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return fmt.Errorf("export %q: %w", filepath.Base(name), err)
 	}
-	return writeFile(name, append(data, '\n'))
+	return k.writeFile(name, append(data, '\n'))
 }
 
-func writeFile(name string, data []byte) error {
+func (k *skillMode) writeFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("export %q: %w", filepath.Base(name), err)
 	}
-	if err := os.WriteFile(name, data, 0o644); err != nil {
+	if err := k.repo.Crash().WriteFile("eval export", name, data, 0o644); err != nil {
 		return fmt.Errorf("export %q: %w", filepath.Base(name), err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"forge/gitstore"
@@ -40,17 +41,17 @@ type seat struct {
 }
 
 // take finds a free seat for a pair, or makes one. There are never more than
-// pairs that run at once.
+// pairs that run at once: those of another run or skill are given up.
 func (l *Local) take(ctx context.Context, p Pair) (*seat, error) {
-	l.mu.Lock()
-	i := slices.IndexFunc(l.seats, func(s *seat) bool { return s.run == p.Run && s.skill == p.Skill })
-	if i >= 0 {
-		found := l.seats[i]
-		l.seats = slices.Delete(l.seats, i, i+1)
-		l.mu.Unlock()
+	found, others := l.pick(p)
+	for _, other := range others {
+		if err := other.close(); err != nil {
+			return nil, err
+		}
+	}
+	if found != nil {
 		return found, nil
 	}
-	l.mu.Unlock()
 	s := &seat{local: l, run: p.Run, skill: p.Skill}
 	for side := range s.places {
 		place, err := l.Repo.NewExport(ctx, gitstore.ExportPlan{Run: p.Run, SkillLayout: true, Below: p.Skill})
@@ -60,6 +61,26 @@ func (l *Local) take(ctx context.Context, p Pair) (*seat, error) {
 		s.places[side] = place
 	}
 	return s, nil
+}
+
+// pick takes a free seat of a pair's run and skill from the pool, nil if there
+// is none, and all those of others.
+func (l *Local) pick(p Pair) (found *seat, others []*seat) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seats = slices.DeleteFunc(l.seats, func(s *seat) bool {
+		mine := s.run == p.Run && s.skill == p.Skill
+		switch {
+		case !mine:
+			others = append(others, s)
+		case found == nil:
+			found = s
+		default:
+			return false
+		}
+		return true
+	})
+	return found, others
 }
 
 func (l *Local) give(s *seat) {
@@ -108,6 +129,7 @@ func (s *seat) measure(ctx context.Context, p Pair, side int) (Side, error) {
 	}
 	var d desk
 	var result process.Result
+	left := 0
 	for range 2 {
 		var err error
 		if d, err = s.lay(ctx, p, side); err != nil {
@@ -120,12 +142,12 @@ func (s *seat) measure(ctx context.Context, p Pair, side int) (Side, error) {
 		if err != nil {
 			return Side{}, fmt.Errorf("start the runner: %w", err)
 		}
-		if result.ExitCode != exitTryAgain || result.TimedOut {
+		if left += result.LeftBehind; result.ExitCode != exitTryAgain || result.TimedOut {
 			break
 		}
 	}
 	m, err := s.read(ctx, p, d, result)
-	m.Left = result.LeftBehind
+	m.Left = left
 	return m, err
 }
 
@@ -169,8 +191,7 @@ func (s *seat) writeInputs(dir string, files []Input) error {
 
 // command is the child of one side.
 func (s *seat) command(p Pair, d desk) process.Command {
-	env := append(s.environment(p, d.side, "runner"), p.Passed...)
-	env = append(env, "FORGE_PROMPT="+d.prompt, "FORGE_OUTPUT="+d.output, "FORGE_RESULT="+d.result,
+	env := append(s.environment(p, d.side, "runner", p.Passed), "FORGE_PROMPT="+d.prompt, "FORGE_OUTPUT="+d.output, "FORGE_RESULT="+d.result,
 		"FORGE_SEED="+strconv.FormatInt(p.Seed, 10), "FORGE_SKILL_NAME="+p.Name)
 	if p.Runner.Model != "" {
 		env = append(env, "FORGE_MODEL="+p.Runner.Model)
@@ -179,17 +200,40 @@ func (s *seat) command(p Pair, d desk) process.Command {
 		env = append(env, "FORGE_SKILL_DIR="+filepath.Join(s.places[d.side].Tree, filepath.FromSlash(p.Skill)))
 	}
 	return process.Command{
-		Argv: p.Runner.Command, Dir: d.project, Env: env, OutputLimit: outputLimit, Timeout: seconds(p.Runner.TimeoutSeconds),
+		Argv: fromRoot(p.Runner.Command, s.local.Repo.WorkTree()), Dir: d.project, Env: env, OutputLimit: outputLimit, Timeout: seconds(p.Runner.TimeoutSeconds),
 	}
 }
 
-// environment is what every child of a side is given, whatever it is for
-// (handoff.md R-SEAM-3).
-func (s *seat) environment(p Pair, side int, seam string) []string {
+// fromRoot takes a program that begins with ./ from the root of the repository:
+// a runner works elsewhere, and would not find it. Only what runs is changed,
+// never what is frozen, which names no machine.
+func fromRoot(argv []string, root string) []string {
+	if root == "" || len(argv) == 0 {
+		return argv
+	}
+	at, word := 0, argv[0]
+	shell := process.Shell("")
+	if len(argv) == len(shell) && slices.Equal(argv[:2], shell[:2]) {
+		at, word = 2, argv[2]
+	}
+	rest, relative := strings.CutPrefix(strings.TrimLeft(word, " \t"), "./")
+	if !relative {
+		return argv
+	}
+	argv = slices.Clone(argv)
+	if argv[at] = filepath.Join(root, filepath.FromSlash(rest)); at == 2 {
+		argv[at] = "'" + strings.ReplaceAll(root, "'", `'\''`) + "'/" + rest
+	}
+	return argv
+}
+
+// environment is what every child of a side is given, whatever it is for, and
+// what is passed on to this one. A private HOME stays private (handoff.md
+// R-SEAM-3).
+func (s *seat) environment(p Pair, side int, seam string, passed []string) []string {
 	place := s.places[side]
-	return slices.Concat(s.local.Child, []string{
-		"LANG=C.UTF-8", "FORGE_ACTIVE=1", "FORGE_RUN=" + p.Run, "FORGE_SEAM=" + seam,
-		"HOME=" + place.Home, "TMPDIR=" + place.Tmp, "GIT_CEILING_DIRECTORIES=" + place.Parent(),
+	return slices.Concat(s.local.Child, []string{"LANG=C.UTF-8", "FORGE_ACTIVE=1", "FORGE_RUN=" + p.Run}, passed, []string{
+		"FORGE_SEAM=" + seam, "HOME=" + place.Home, "TMPDIR=" + place.Tmp, "GIT_CEILING_DIRECTORIES=" + place.Parent(),
 	})
 }
 
@@ -309,7 +353,7 @@ func (s *seat) runCheck(ctx context.Context, p Pair, d desk, check evals.Check, 
 	}
 	limit := seconds(p.Runner.CheckTimeoutSeconds)
 	result, err := s.local.Execute(ctx, process.Command{
-		Argv: check.Command.Expand(cases, d.output), Dir: d.output, Env: s.environment(p, d.side, "check"),
+		Argv: check.Command.Expand(cases, d.output), Dir: d.output, Env: s.environment(p, d.side, "check", nil),
 		OutputLimit: checkOutputLimit, Timeout: limit,
 	})
 	if ctx.Err() != nil {

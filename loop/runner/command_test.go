@@ -419,6 +419,27 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// A program that begins with ./ is that of the repository; everything else stays
+// as it was typed.
+func TestFromRoot(t *testing.T) {
+	for name, tt := range map[string]struct {
+		root       string
+		argv, want []string
+	}{
+		"list":         {"/r", []string{"./a.sh", "./x"}, []string{"/r/a.sh", "./x"}},
+		"text":         {"/it's", process.Shell("./a.sh -v ./x"), process.Shell(`'/it'\''s'/a.sh -v ./x`)},
+		"on the path":  {"/r", process.Shell("a.sh ./x"), process.Shell("a.sh ./x")},
+		"absolute":     {"/r", []string{"/b/a.sh"}, []string{"/b/a.sh"}},
+		"bare":         {"", process.Shell("./a.sh"), process.Shell("./a.sh")},
+		"program only": {"/r", []string{"a"}, []string{"a"}},
+	} {
+		was := slices.Clone(tt.argv)
+		if got := fromRoot(tt.argv, tt.root); !slices.Equal(got, tt.want) || !slices.Equal(tt.argv, was) {
+			t.Errorf("%s: fromRoot(%q, %q) = %q, want %q", name, was, tt.root, got, tt.want)
+		}
+	}
+}
+
 // handoff.md section 4.2: the seed depends on seed, eval and repetition alone.
 func TestSeedOf(t *testing.T) {
 	seen := map[int64]bool{}

@@ -134,5 +134,5 @@ func CheckLexical(list []evals.Eval) error {
 	if i < 0 {
 		return nil
 	}
-	return fault.New(fault.Usage, "name another runner, or write trigger queries", "the lexical runner answers trigger queries only, and eval %q is none", list[i].ID)
+	return fault.New(fault.Usage, "--runner command:CMD, or write trigger queries", "the lexical runner answers trigger queries only, and eval %q is none", list[i].ID)
 }

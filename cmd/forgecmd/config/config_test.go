@@ -80,7 +80,7 @@ func TestDefaults(t *testing.T) {
 	want := Run{
 		Mode: "auto", MaxExperiments: 10, MaxCrashes: 3, TimeBudget: 2 * time.Hour,
 		ImprovementThreshold: rat("1/50"), RegressionThreshold: rat("1/20"), NearMissBand: rat("1/50"),
-		SplitRatio: evals.Fractions{Val: rat("1/4"), Test: rat("1/4")}, SplitSeed: "42", MinEvals: 6, MinEvalsForTest: 12, RunsPerSide: 1, Parallel: 4,
+		SplitRatio: evals.Fractions{Val: rat("1/4"), Test: rat("1/4")}, SplitSeed: "42", MinEvals: 6, MinEvalsForTest: 12, RunsPerSide: 1, TriggerRuns: 3, Baseline: "side_by_side", BaselineMaxAge: 3, Parallel: 4,
 		Boundary: "inclusive", NoiseRepeats: 5, RejectedLimit: 10, AppendixMaxNotes: 15, CharsPerToken: 3,
 		MinScopeRatio: rat("9/10"), MaxScopeFiles: 200, MaxExport: 1 << 30, Sandbox: Sandbox{Auto: true},
 	}
@@ -90,6 +90,9 @@ func TestDefaults(t *testing.T) {
 	if m := c.Metric; m.Direction != "higher_is_better" || m.Repeats != 1 || m.Timeout != 15*time.Minute ||
 		m.OutputLimit != 16<<20 || m.InvariantTimeout != 15*time.Minute || !m.Command.IsZero() {
 		t.Errorf("Metric = %+v", m)
+	}
+	if r := c.Runner; r.Kind != "" || !r.Command.IsZero() || r.Timeout != 10*time.Minute || r.CheckTimeout != time.Minute || len(r.PassEnv) != 0 {
+		t.Errorf("Runner = %+v", r)
 	}
 	if c.Proposer.Timeout != 15*time.Minute {
 		t.Errorf("Proposer = %+v", c.Proposer)
