@@ -79,6 +79,9 @@ func (k *skillMode) measure(ctx context.Context, q question) ([]runner.Result, e
 		})
 	}
 	for i := range pairs {
+		if ctx.Err() != nil {
+			break // a select that finds both ready may choose either
+		}
 		select {
 		case todo <- i:
 		case <-ctx.Done():
