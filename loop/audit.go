@@ -32,15 +32,10 @@ type Audit struct {
 	Tip         string         `json:"tip"`
 	OK          bool           `json:"ok"`
 	Experiments int            `json:"experiments"`
-	Verdicts    int            `json:"verdicts"` // recomputed
-	Evidence    AuditEvidence  `json:"evidence"`
+	Verdicts    int            `json:"verdicts"`         // recomputed
+	Checked     int            `json:"evidence_checked"` // raw outputs that have the hash their record names
+	Missing     int            `json:"evidence_missing"` // and those that are not in this clone
 	Findings    []AuditFinding `json:"findings"`
-}
-
-// AuditEvidence counts the raw outputs that records name.
-type AuditEvidence struct {
-	Checked int `json:"checked"` // here, with the hash the record names
-	Missing int `json:"missing"` // not in this clone
 }
 
 // AuditFinding is one thing that does not follow.
@@ -397,7 +392,7 @@ func (a *auditor) checkEvidence(rec journal.Record) error {
 		}
 		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(e.Path)))
 		if errors.Is(err, fs.ErrNotExist) {
-			a.report.Evidence.Missing++
+			a.report.Missing++
 			continue
 		}
 		if err != nil {
@@ -407,7 +402,7 @@ func (a *auditor) checkEvidence(rec journal.Record) error {
 			a.find("the evidence %s is not what was recorded", e.Path)
 			continue
 		}
-		a.report.Evidence.Checked++
+		a.report.Checked++
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (env *Env) printAudit(a loop.Audit) {
 		fmt.Fprintf(out, "%s %s: %s\n", gitstore.Hash(f.Commit).Short(), what, visible(f.Message))
 	}
 	fmt.Fprintf(out, "run %s: %d of %d experiments have a verdict, each recomputed; raw outputs: %d as recorded, %d not in this clone\n",
-		a.Run, a.Verdicts, a.Experiments, a.Evidence.Checked, a.Evidence.Missing)
+		a.Run, a.Verdicts, a.Experiments, a.Checked, a.Missing)
 	if a.OK {
 		fmt.Fprintln(out, "everything follows from what is committed")
 	} else {
