@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"forge/gitstore"
 	"forge/gitstore/evals"
 	"forge/loop/guard"
 	"forge/loop/handoff"
+	"forge/loop/journal"
 	"forge/loop/runner"
 	"forge/loop/verdict"
 )
@@ -91,13 +93,33 @@ func failureOf(e evals.Eval, side runner.Side) (handoff.Failure, bool) {
 		if v.Passed == nil || *v.Passed {
 			continue
 		}
-		id, seen := "triggered", "another skill was chosen, or none"
-		if !e.ShouldTrigger {
-			id, seen = "not_triggered", "this skill was chosen"
-		}
-		f.Failed = append(f.Failed, handoff.FailedCheck{ID: id, Text: v.Text, Evidence: seen})
+		f.Failed = append(f.Failed, failedCheck(e, v, side.Grades))
 	}
 	return f, len(f.Failed) > 0
+}
+
+// evidenceLength is how much of what was seen a brief shows of one check, in
+// code points (R-BRIEF-2).
+const evidenceLength = 500
+
+// failedCheck is one check that failed, with what was seen: of a query which
+// way the choice went.
+func failedCheck(e evals.Eval, v evals.Verdict, grades []evals.Result) handoff.FailedCheck {
+	isQuery := slices.ContainsFunc(e.Checks, func(c evals.Check) bool { return c.Kind == evals.Triggered })
+	switch {
+	case isQuery && e.ShouldTrigger:
+		return handoff.FailedCheck{ID: "triggered", Text: v.Text, Evidence: "another skill was chosen, or none"}
+	case isQuery:
+		return handoff.FailedCheck{ID: "not_triggered", Text: v.Text, Evidence: "this skill was chosen"}
+	}
+	failed := handoff.FailedCheck{ID: v.ID, Text: v.Text}
+	for _, g := range grades {
+		if g.ID == v.ID && !g.Passed {
+			failed.Evidence = journal.Cut(g.Evidence, evidenceLength)
+			break
+		}
+	}
+	return failed
 }
 
 // shownBars are the bars with the resolution that decide would compute: two

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"forge/gitstore"
+	"forge/gitstore/evals"
 	"forge/gitstore/fault"
 	"forge/loop/handoff"
 	"forge/loop/journal"
+	"forge/loop/runner"
 	"forge/loop/verdict"
 )
 
@@ -96,10 +98,14 @@ func (s *Session) writeWork(ctx context.Context, work string, fresh bool) error 
 	return os.Rename(part, work)
 }
 
-// writeEvidence copies what the metric printed last on the unchanged state.
+// writeEvidence copies what the unchanged state gave: what the metric printed
+// last, or the outputs of the train evals it fails.
 func (s *Session) writeEvidence(dir string, brief *handoff.Brief) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the evidence folder: %w", err)
+	}
+	if s.skill != nil {
+		return s.writeOutputs(dir, brief)
 	}
 	folder := "start"
 	if name, ok := strings.CutPrefix(s.baseline.source, "stored@exp-"); ok {
@@ -118,6 +124,34 @@ func (s *Session) writeEvidence(dir string, brief *handoff.Brief) error {
 	}
 	if brief.Readings != nil {
 		brief.Readings.LastOutput = &name
+	}
+	return nil
+}
+
+// writeOutputs writes the outputs of failing train evals, a folder each, and
+// names them in the brief.
+func (s *Session) writeOutputs(dir string, brief *handoff.Brief) error {
+	outputs := map[string][]runner.Evidence{}
+	for i, r := range s.skill.trained[s.state] {
+		outputs[s.skill.of(evals.Train)[i].ID] = r.Sides[runner.Baseline].Evidence
+	}
+	for i, f := range brief.Failures {
+		folder := filepath.Join(dir, fmt.Sprintf("%03d", i+1)) // an id may be no name of a file
+		for _, out := range outputs[f.Eval] {
+			if out.Name != "output.txt" && !strings.HasPrefix(out.Name, "outputs/") || !filepath.IsLocal(out.Name) {
+				continue
+			}
+			name := filepath.Join(folder, filepath.FromSlash(out.Name))
+			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				return fmt.Errorf("make the evidence folder: %w", err)
+			}
+			if err := os.WriteFile(name, out.Data, 0o600); err != nil {
+				return fmt.Errorf("write the output of %q: %w", f.Eval, err)
+			}
+			if out.Name == "output.txt" {
+				brief.Failures[i].Output = &name
+			}
+		}
 	}
 	return nil
 }
