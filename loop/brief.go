@@ -234,6 +234,9 @@ func (s *Session) past() (last, rejected, near []handoff.Past, tried []handoff.T
 			Experiment: l.ID, Category: l.Category, MutationType: l.MutationType, Decision: l.Decision,
 			NearMiss: l.NearMiss, Delta: l.Delta, Hypothesis: l.Hypothesis,
 		}
+		if l.Confidence != nil {
+			p.Confidence = *l.Confidence
+		}
 		if i >= len(lines)-3 {
 			last = append(last, p)
 		}

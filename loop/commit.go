@@ -202,7 +202,11 @@ func measuredText(r journal.Record, mode string) string {
 	fmt.Fprintf(&b, "Measured: %s against %s%s, %s%s\n", after, before, where, verdict.Fixed(delta, 4, true), relativeWord(facts))
 	fmt.Fprintf(&b, "Formula: %s\n", facts.Formula)
 	if mode == ModeSkill {
-		fmt.Fprintf(&b, "Evals: %s\n", EvalsText(r))
+		fmt.Fprintf(&b, "Evals: %s", EvalsText(r))
+		if text := facts.Advisory.Text(verdict.Decision(r.Decision.Word)); text != "" {
+			fmt.Fprintf(&b, "; confidence: %s; advisory", text)
+		}
+		b.WriteByte('\n')
 	} else {
 		fmt.Fprintf(&b, "Noise floor: %s over %s of the baseline; %s of the candidate\n", r.BaselineReading.NoiseFloor,
 			count(len(r.BaselineReading.Values), "reading"), count(len(r.Reading.Values), "reading"))

@@ -302,7 +302,13 @@ func (s *Session) result(ctx context.Context, id string) (handoff.Result, error)
 		r.NearMiss, r.Delta, r.DeltaExact = facts.NearMiss, &facts.Delta, &facts.DeltaExact
 		r.Threshold, r.Binding, r.Formula = &facts.ThresholdExact, &facts.BindingThreshold, &facts.Formula
 		before, after, _ := rec.Figures()
-		r.Baseline, r.Candidate = point(before), point(after)
+		r.Baseline, r.Candidate, r.Confidence = point(before), point(after), facts.Confidence()
+		if advice := facts.Advisory; advice != nil {
+			r.MidP = advice.MidP
+			if e := advice.Evals; e != nil {
+				r.Wins, r.Losses, r.Ties, r.EvalsRun = int(e.Wins), int(e.Losses), int(e.Ties), int(e.N)
+			}
+		}
 		if rec.Reading != nil {
 			r.Warnings = append(r.Warnings, rec.Reading.Warnings...)
 		}

@@ -98,7 +98,7 @@ func lineOf(r Record, parent string) Line {
 		if before, after, ok := r.Figures(); ok {
 			l.ScoreBefore, l.ScoreAfter = number(before), number(after)
 		}
-		l.CompositeScore, l.Counts = l.ScoreAfter, facts.Counts
+		l.CompositeScore, l.Counts, l.Confidence = l.ScoreAfter, facts.Counts, facts.Confidence()
 	}
 	return l
 }
@@ -112,7 +112,9 @@ func rejectedOf(r Record, l Line) rejected {
 	default:
 		excerpt = Cut(r.Mutation.Diff, excerptLength)
 	}
+	facts, _ := r.Decision.Facts()
 	return rejected{
+		N: facts.Assertions(), Confidence: l.Confidence,
 		Candidate: l.Version, Category: l.Category, Decision: l.Decision, Delta: l.Delta, DiffExcerpt: excerpt,
 		Experiment: l.ID, Hypothesis: l.Hypothesis, MutationType: l.MutationType, NearMiss: l.NearMiss, Run: l.Run,
 		ScoreAfter: l.ScoreAfter, ScoreBefore: l.ScoreBefore, Timestamp: l.Timestamp,

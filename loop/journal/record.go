@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"forge/loop/verdict"
 )
 
 // RecordSchema names the document of one experiment.
@@ -229,7 +231,27 @@ type Facts struct {
 	Relative         bool        `json:"relative"`
 	RelativeFallback bool        `json:"relative_fallback"`
 
-	Counts json.RawMessage `json:"counts"` // null without counts
+	Counts   json.RawMessage `json:"counts"`   // null without counts
+	Advisory *verdict.Advice `json:"advisory"` // null in generic mode
+}
+
+// Confidence is the label of the evidence beside the verdict, nil without one.
+func (f Facts) Confidence() *string {
+	if f.Advisory == nil || f.Advisory.Confidence == nil {
+		return nil
+	}
+	label := string(*f.Advisory.Confidence)
+	return &label
+}
+
+// Assertions are the number of assertions a verdict rests on, nil in generic
+// mode.
+func (f Facts) Assertions() *int {
+	var counts *struct{ N *int }
+	if json.Unmarshal(f.Counts, &counts) != nil || counts == nil {
+		return nil
+	}
+	return counts.N
 }
 
 // Facts returns the verdict's figures; ok is false for what was not measured.
