@@ -101,7 +101,7 @@ func (e *Engine) stateOf(ctx context.Context, k KeptRun) (RunState, error) {
 	}
 	landed := false
 	if k.Kept > 0 {
-		landed, err = e.hasLanded(ctx, k.RunRef)
+		landed, err = e.HasLanded(ctx, k.RunRef)
 	}
 	switch {
 	case err != nil:
@@ -116,9 +116,9 @@ func (e *Engine) stateOf(ctx context.Context, k KeptRun) (RunState, error) {
 	return StateStopped, nil
 }
 
-// hasLanded says whether a branch lacks nothing that the run kept: the one it
+// HasLanded says whether a branch lacks nothing that the run kept: the one it
 // began on, or one that has its newest landing.
-func (e *Engine) hasLanded(ctx context.Context, r RunRef) (bool, error) {
+func (e *Engine) HasLanded(ctx context.Context, r RunRef) (bool, error) {
 	branches, err := e.Repo.Refs(ctx, "refs/heads/")
 	if err != nil {
 		return false, err

@@ -21,7 +21,7 @@ type statusDocument struct {
 type runState struct {
 	Run         string `json:"run"`
 	Target      string `json:"target"`
-	State       string `json:"state"`  // open, finished, or gone (only its tip is left)
+	State       string `json:"state"`  // open, landed, finished, or gone (only its tip is left)
 	Reason      string `json:"reason"` // why it ended, "" while it is open
 	Branch      string `json:"branch"`
 	Tip         string `json:"tip"`
@@ -85,17 +85,25 @@ func runStates(ctx context.Context, e *loop.Engine) ([]runState, error) {
 				s.Kept++
 			}
 		}
-		s.State, s.Next = stateOf(r, s.Kept)
+		landed := false
+		if s.Kept > 0 && !r.Open() {
+			if landed, err = e.HasLanded(ctx, r); err != nil {
+				return nil, err
+			}
+		}
+		s.State, s.Next = stateOf(r, s.Kept, landed)
 		states = append(states, s)
 	}
 	return states, nil
 }
 
 // stateOf is a run's state in a word, and what to type next.
-func stateOf(r loop.RunRef, kept int) (state, next string) {
+func stateOf(r loop.RunRef, kept int, landed bool) (state, next string) {
 	switch {
 	case r.Open():
 		return "open", "forge run --resume --run " + r.Name
+	case landed:
+		return "landed", "forge report " + r.Name
 	case r.Branch == "" && kept > 0:
 		return "gone", "forge land " + r.Name
 	case r.Branch == "":
