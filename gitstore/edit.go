@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -348,7 +347,7 @@ func (e *editor) checkFilter(ctx context.Context, path string, mode Mode, old tr
 		if err != nil {
 			return err
 		}
-		filtered = bytes.HasPrefix(data, lfsPointer)
+		filtered = IsPointer(data)
 	}
 	if filtered {
 		return fault.New(fault.Refused, "", "%q is behind a git filter; forge does not edit such files", path)

@@ -24,6 +24,10 @@ const exportWorkers = 4
 // lfsPointer is how a pointer of git LFS begins.
 var lfsPointer = []byte("version https://git-lfs")
 
+// IsPointer says whether a file's stored bytes only stand for its content: a
+// pointer of git LFS.
+func IsPointer(data []byte) bool { return bytes.HasPrefix(data, lfsPointer) }
+
 // Set makes the tree of the export that of a commit. The first call writes
 // every file; a later one writes what differs between the two trees and what
 // changed on disk, and removes everything else that is not in the tree, but
@@ -154,7 +158,7 @@ func (e *Export) writeFile(ctx context.Context, want Entry, file *diskFile) erro
 	if err != nil {
 		return fmt.Errorf("write %q: %w", want.Path, err)
 	}
-	*file = diskFile{entry: want, stamp: diskStampOf(info), pass: e.pass, pointer: bytes.HasPrefix(data, lfsPointer)}
+	*file = diskFile{entry: want, stamp: diskStampOf(info), pass: e.pass, pointer: IsPointer(data)}
 	return nil
 }
 

@@ -94,7 +94,7 @@ func loadObject(store *filesystem.Storage, id plumbing.Hash, bound int64) (objec
 		return object{}, err
 	}
 	if encoded.Size() > bound {
-		return object{}, fmt.Errorf("%d bytes, at most %d are read", encoded.Size(), bound)
+		return object{}, fault.New(fault.Usage, "", "it has %d bytes, at most %d are read", encoded.Size(), bound)
 	}
 	reader, err := encoded.Reader()
 	if err != nil {

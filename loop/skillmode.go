@@ -137,7 +137,7 @@ func (e *Engine) targetOf(ctx context.Context, base gitstore.Hash, run *journal.
 
 // prepareSkill reads what the skill is measured with, and freezes it.
 func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitstore.Hash) error {
-	if err := s.checkRegions(ctx, base); err != nil {
+	if err := s.checkFiles(ctx, base); err != nil {
 		return err
 	}
 	if err := s.loadSkill(ctx, *run, base); err != nil {
@@ -151,6 +151,10 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 	test, err := k.set.SplitHash(k.split, evals.Test)
 	if err != nil {
 		return err
+	}
+	if run.Proposer.Kind == "builtin:discover" && k.set.Form == evals.Triggers && len(k.of(evals.Train)) == 0 {
+		return fault.New(fault.Usage, "take \"split\" out of some evals, or --proposer command:CMD",
+			"no eval of %q is left for train, and builtin:discover learns from nothing else", s.target.dir)
 	}
 	if run.Proposer.Kind == "builtin:discover" && k.set.Form != evals.Triggers {
 		return fault.New(fault.Usage, "--proposer command:CMD, or forge next and forge submit", "no proposer: builtin:discover reads trigger queries, and the evals of %q are tasks", s.target.dir)
@@ -172,13 +176,17 @@ func (s *Session) prepareSkill(ctx context.Context, run *journal.Run, base gitst
 	return nil
 }
 
-// checkRegions refuses a skill with a protected region that is not whole:
-// nothing could say what of it must stay (loop.md R-REG-1).
-func (s *Session) checkRegions(ctx context.Context, base gitstore.Hash) error {
+// checkFiles refuses a skill with a protected region that is not whole: nothing
+// could say what of it must stay (loop.md R-REG-1); and one whose SKILL.md is a
+// pointer of git LFS: there is nothing to improve (gitstore.md section 2).
+func (s *Session) checkFiles(ctx context.Context, base gitstore.Hash) error {
 	for _, file := range sortedPaths(s.scope) {
 		data, err := s.engine.Repo.ReadFile(ctx, base, file)
 		if err != nil {
 			return fmt.Errorf("read %q: %w", file, err)
+		}
+		if path.Base(file) == "SKILL.md" && gitstore.IsPointer(data) {
+			return fault.New(fault.Refused, "keep SKILL.md out of git LFS", "%q is behind a git filter; forge does not edit such files", file)
 		}
 		if bad := skill.Scan(data).Malformed; len(bad) > 0 {
 			return fault.New(fault.Refused, "put the markers right by hand and commit", "%s:%d: protected region %s: %s", file, bad[0].Line, bad[0].Name, bad[0].Reason)
