@@ -62,8 +62,11 @@ func (s *Session) Next(ctx context.Context) (handoff.Brief, error) {
 // relative is a path or pattern of the repository as seen from the target's
 // directory.
 func (s *Session) relative(pattern string) string {
-	if s.target.dir == "." {
+	switch {
+	case s.target.dir == ".":
 		return pattern
+	case pattern == s.target.dir: // the directory with all that is in it
+		return "**"
 	}
 	return strings.TrimPrefix(pattern, s.target.dir+"/")
 }
