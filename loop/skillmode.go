@@ -56,6 +56,7 @@ type skillMode struct {
 
 	warnedLeft bool
 
+	start   []runner.Result                   // of val, when this process began the run
 	trained map[gitstore.Hash][]runner.Result // train results by state
 }
 
@@ -597,6 +598,7 @@ func (s *Session) measureStart(ctx context.Context, base gitstore.Hash) (journal
 		return journal.Baseline{}, readings{}, err
 	}
 	s.warnLeft("", results)
+	s.skill.start = results
 	sides, _, missing, err := s.scores("start", list, results)
 	if err == nil && len(missing) > 0 {
 		err = fault.New(fault.Failed, "forge eval shows what the runner said", "%s of val gave no result: %s%s", count(len(missing), "eval"), strings.Join(missing, ", "), firstReason(results))

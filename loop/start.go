@@ -231,6 +231,12 @@ func (s *Session) begin(ctx context.Context, run journal.Run) error {
 		return startFailure(err)
 	}
 	run.Baseline = baseline
+	if err := s.checkMoves(ctx, &run, base, r); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("see the number move: %w", context.Cause(ctx))
+		}
+		return err
+	}
 	run.Doctor.Warnings = slices.Concat([]string{}, run.Doctor.Warnings, r.warnings, s.warnings(run))
 	for _, w := range run.Doctor.Warnings {
 		s.emit("warning", "", Warned{Name: w, Message: WarningText(w)})
@@ -285,6 +291,7 @@ func WarningText(name string) string {
 }
 
 var warningTexts = map[string]string{
+	stuck:                  "a version known to be worse scores the same in every run; begun by --force",
 	"no_invariant_command": "no invariant command: only the number is watched",
 	"nothing_protected":    "nothing is protected: a candidate may change what measures it",
 	"children_left":        "the runner leaves processes behind; they were ended",

@@ -119,7 +119,7 @@ func runCommandFlags(f *runFlags) []cli.Flag {
 		&cli.StringSliceFlag{Name: "pass-env", Usage: "hand `NAME[=VALUE]` to the metric, the invariant, the runner and the proposer; repeatable"},
 		&cli.StringFlag{Name: "runner", Usage: "`WHO` answers the evals of a skill: command:CMD, or lexical, the default, for trigger queries"},
 		&cli.IntFlag{Name: "parallel", Usage: "measure `N` evals at once; default 4"},
-		&cli.BoolFlag{Name: "force", Destination: &f.force, Usage: "accept fewer evals than min_evals; it is recorded"},
+		&cli.BoolFlag{Name: "force", Destination: &f.force, Usage: "accept fewer evals than min_evals, or a number that does not move; it is recorded"},
 		&cli.BoolFlag{Name: "ignore-ungraded", Destination: &f.ignoreUngraded, Usage: "leave out checks that forge cannot grade, on both sides"},
 		configFlag(&f.named),
 	}
@@ -445,6 +445,7 @@ func frozen(cfg *config.Config, f runFlags, who journal.Proposer) journal.Run {
 			Command: argv(cfg.Metric.Command), Name: cfg.Metric.Name, Direction: string(cfg.Metric.Direction), Relative: cfg.Run.Relative,
 			TimeoutSeconds: int(cfg.Metric.Timeout.Seconds()), OutputLimitMiB: int(cfg.Metric.OutputLimit >> 20),
 			MetricRepeats: cfg.Metric.Repeats, NoiseRepeats: cfg.Run.NoiseRepeats, KeepPaths: append([]string{}, cfg.Metric.KeepPaths...),
+			WorseCommand: argv(cfg.Metric.WorseCommand),
 		},
 		Guards: journal.Guards{
 			ProtectedPaths: append([]string{}, cfg.Metric.ProtectedPaths...), NoProtect: f.noProtect,
@@ -458,7 +459,7 @@ func frozen(cfg *config.Config, f runFlags, who journal.Proposer) journal.Run {
 		},
 		Proposer: who, Ungraded: []string{}, Sandbox: "none",
 		PassEnv: namesOfEnv(cfg.Metric.PassEnv),
-		Doctor:  journal.Doctor{Warnings: []string{}},
+		Doctor:  journal.Doctor{Forced: f.force, Warnings: []string{}},
 	}
 }
 

@@ -289,7 +289,6 @@ func TestFlatFile(t *testing.T) {
 	}
 	want := []string{
 		`"run.gap_limit" in config.json:2 has no effect in this version`,
-		`"metric.worse_command" in config.json:2 has no effect in this version`,
 	}
 	slices.Sort(want)
 	slices.Sort(c.Warnings)

@@ -105,7 +105,7 @@ var keys = []key{
 	{Name: "metric.repeats", Kind: kindInt, Default: "1", Min: "1", Max: "20", Reader: "metric"},
 	{Name: "metric.timeout_seconds", Kind: kindSeconds, Default: "900", Min: "1", Max: "86400", Reader: "metric"},
 	{Name: "metric.output_limit_mib", Kind: kindMiB, Default: "16", Min: "1", Max: "1024", Reader: "metric"},
-	{Name: "metric.worse_command", Kind: kindCommand, Trust: trustExec, Reader: "doctor", NotYet: true},
+	{Name: "metric.worse_command", Kind: kindCommand, Trust: trustExec, Reader: "doctor"},
 	{Name: "metric.protected_paths", Kind: kindList, Check: checkPath, Reader: "guard"},
 	{Name: "metric.keep_paths", Kind: kindList, Check: checkPath, Reader: "process"},
 	{Name: "metric.invariant_command", Kind: kindCommand, Trust: trustExec, Reader: "guard"},
