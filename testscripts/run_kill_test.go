@@ -39,8 +39,9 @@ func TestRunKill(t *testing.T) {
 	s := newSite(t, tuned())
 	runs, early := 0, 0
 	for left > 0 {
-		args := tunedResume()
-		if s.branch() == "" {
+		args, began := tunedResume(), time.Now()
+		whole := s.branch() == ""
+		if whole {
 			args = tunedRun() // nothing was written: starting again is right
 			early++
 		}
@@ -49,6 +50,9 @@ func TestRunKill(t *testing.T) {
 		var orphans []living
 		select {
 		case <-p.done:
+			if whole { // the machine was busier when it was measured
+				want.took = min(want.took, time.Since(began))
+			}
 		case <-time.After(after):
 			orphans = children(p.cmd.Process.Pid)
 		}
