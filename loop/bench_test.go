@@ -50,6 +50,24 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
+// An audit of 1,000 experiments: at most 2 s.
+func BenchmarkAudit(b *testing.B) {
+	s, e := benchRun(b, 50)
+	for range 1000 {
+		experiment(b, s)
+	}
+	r, err := e.FindRun(b.Context(), s.Run())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		a, err := e.Audit(b.Context(), r)
+		if err != nil || !a.OK || a.Verdicts != 1000 {
+			b.Fatal(a.Findings, err)
+		}
+	}
+}
+
 func median(d []time.Duration) time.Duration {
 	d = slices.Clone(d)
 	slices.Sort(d)
@@ -73,6 +91,12 @@ func benchMetric() func(context.Context, process.Command) (process.Result, error
 // benchSession is a run on one file of a repository with that many skills of
 // ten files each.
 func benchSession(b *testing.B, skills int) *loop.Session {
+	s, _ := benchRun(b, skills)
+	return s
+}
+
+// benchRun is benchSession with the engine that began it.
+func benchRun(b *testing.B, skills int) (*loop.Session, *loop.Engine) {
 	b.Helper()
 	dir := b.TempDir()
 	for i := range skills {
@@ -111,7 +135,7 @@ func benchSession(b *testing.B, skills int) *loop.Session {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	return s
+	return s, e
 }
 
 func write(b *testing.B, name, text string) {
