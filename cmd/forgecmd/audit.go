@@ -37,14 +37,13 @@ func auditCommand(env *Env) *cli.Command {
 				return err
 			}
 			if env.JSON {
-				err = env.PrintJSON(audit)
-			} else {
-				env.printAudit(audit)
+				return env.printAnswer(audit, audit.OK, fault.Failed)
 			}
-			if err != nil || audit.OK {
-				return err
+			env.printAudit(audit)
+			if !audit.OK {
+				return negative{fault.Failed}
 			}
-			return negative{fault.Failed}
+			return nil
 		},
 	}
 }

@@ -58,6 +58,15 @@ type negative struct{ kind fault.Kind }
 // Error is never printed.
 func (n negative) Error() string { return "the answer is on standard output" }
 
+// printAnswer prints a document that is the answer itself whatever it says,
+// and gives the exit code for one that says no (loop.md R-OUT-2).
+func (env *Env) printAnswer(document any, ok bool, otherwise fault.Kind) error {
+	if err := env.PrintJSON(document); err != nil || ok {
+		return err
+	}
+	return negative{otherwise}
+}
+
 // Warn prints one warning on stderr, as a "forge: warning:" line or, with
 // --json, as {"warning":{"message"}} on one line. --quiet silences it.
 func (env *Env) Warn(format string, args ...any) {

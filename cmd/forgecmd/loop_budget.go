@@ -38,10 +38,7 @@ func budgetCommand(env *Env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := env.PrintJSON(stats); err != nil || stats.BudgetOK {
-				return err
-			}
-			return negative{fault.Failed}
+			return env.printAnswer(stats, stats.BudgetOK, fault.Failed)
 		},
 	}
 }

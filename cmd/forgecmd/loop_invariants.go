@@ -105,10 +105,7 @@ func invariantsCheckCommand(env *Env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := env.PrintJSON(check); err != nil || check.OK {
-				return err
-			}
-			return negative{fault.Refused}
+			return env.printAnswer(check, check.OK, fault.Refused)
 		},
 	}
 }

@@ -33,10 +33,7 @@ func regionsCommand(env *Env) *cli.Command {
 				return err
 			}
 			verification := skill.VerifyRegions(before, after)
-			if err := env.PrintJSON(verification); err != nil || verification.OK {
-				return err
-			}
-			return negative{fault.Failed}
+			return env.printAnswer(verification, verification.OK, fault.Failed)
 		},
 	}
 }
