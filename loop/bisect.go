@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"forge/gitstore"
@@ -47,15 +48,15 @@ const (
 
 // BisectState is one state of the run and how the eval did there.
 type BisectState struct {
-	State  string `json:"state"` // base, or the experiment that made it
+	State  string `json:"state"` // baseState, or the experiment that made it
 	Commit string `json:"commit"`
 	OK     bool   `json:"ok"`     // every check passed, in every run
 	Passed int    `json:"passed"` // checks, over all runs
 	Total  int    `json:"total"`
-
-	subject string
-	at      int // its place among the states
 }
+
+// baseState is the state no experiment made.
+const baseState = "base"
 
 // Bisect finds the kept change of a run that broke an eval, by binary search
 // over the base and the kept states: an eval passes where all its checks do.
@@ -84,7 +85,7 @@ func (e *Engine) Bisect(ctx context.Context, q BisectRequest) (found Bisection, 
 	if err != nil {
 		return found, err
 	}
-	b := &bisector{again: a, eval: one, states: states, known: map[gitstore.Hash]BisectState{}, tell: q.Measured}
+	b := &bisector{again: a, eval: one, states: states, known: map[gitstore.Hash]bool{}, measured: map[int]BisectState{}, tell: q.Measured}
 	q.Begin(len(states), mostMeasured(len(states)), k.split.Assignment[one.ID])
 	found = Bisection{
 		Run: q.Run.Name, Skill: a.target.dir, Eval: one.ID, Prompt: one.Prompt, Split: k.split.Assignment[one.ID], States: len(states),
@@ -94,11 +95,14 @@ func (e *Engine) Bisect(ctx context.Context, q BisectRequest) (found Bisection, 
 		return found, err
 	}
 	if found.Answer = answer; answer == EvalBroken {
-		found.Experiment, found.Commit, found.Subject = states[broke].State, states[broke].Commit, states[broke].subject
+		c := states[broke]
+		found.Experiment, found.Commit, found.Subject = c.Trailer("Forge-Experiment"), string(c.Hash), c.Subject
 	}
-	found.Measured = b.measured
-	found.Measurements = len(b.measured)
-	slices.SortFunc(found.Measured, func(x, y BisectState) int { return x.at - y.at })
+	found.Measured = []BisectState{}
+	for _, i := range slices.Sorted(maps.Keys(b.measured)) {
+		found.Measured = append(found.Measured, b.measured[i])
+	}
+	found.Measurements = len(found.Measured)
 	return found, nil
 }
 
@@ -136,42 +140,42 @@ func mostMeasured(n int) int {
 	return most
 }
 
-// keptStates are the base of a run and every state it kept, oldest first.
-func (e *Engine) keptStates(ctx context.Context, r RunRef) ([]BisectState, error) {
-	states := []BisectState{{State: "base", Commit: r.Config.Base}}
-	experiments, err := e.Experiments(ctx, r)
+// keptStates are the base of a run and every commit that kept something,
+// oldest first.
+func (e *Engine) keptStates(ctx context.Context, r RunRef) ([]gitstore.CommitInfo, error) {
+	base, err := e.Repo.ReadCommit(ctx, gitstore.Hash(r.Config.Base))
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range experiments {
-		if IsKept(c) {
-			states = append(states, BisectState{State: c.Trailer("Forge-Experiment"), Commit: string(c.Hash), subject: c.Subject, at: len(states)})
-		}
-	}
-	return states, nil
+	experiments, err := e.Experiments(ctx, r)
+	kept := slices.DeleteFunc(experiments, func(c gitstore.CommitInfo) bool { return !IsKept(c) })
+	return append([]gitstore.CommitInfo{base}, kept...), err
 }
 
 // bisector measures one eval at states of a run, each state of the skill once.
 type bisector struct {
 	*again
 	eval     evals.Eval
-	states   []BisectState
-	known    map[gitstore.Hash]BisectState // by the skill's tree
-	measured []BisectState
+	states   []gitstore.CommitInfo  // the base first
+	known    map[gitstore.Hash]bool // does it pass, by the skill's tree
+	measured map[int]BisectState    // by its place among the states
 	tell     func(BisectState)
 }
 
 func (b *bisector) passes(ctx context.Context, i int) (bool, error) {
-	state := b.states[i]
-	commit := gitstore.Hash(state.Commit)
+	commit := b.states[i].Hash
 	tree, err := b.skill.skillTree(ctx, commit, b.target.dir)
 	if err != nil {
 		return false, err
 	}
 	// The lexical runner looks at the whole library, but a run changes this
 	// skill alone.
-	if known, ok := b.known[tree]; ok {
-		return known.OK, nil
+	if ok, known := b.known[tree]; known {
+		return ok, nil
+	}
+	state := BisectState{State: baseState, Commit: string(commit)}
+	if i > 0 {
+		state.State = b.states[i].Trailer("Forge-Experiment")
 	}
 	results, err := b.skill.measure(ctx, question{
 		run: b.Run(), dir: b.target.dir, commits: [2]gitstore.Hash{commit, commit}, list: []evals.Eval{b.eval}, oneSided: true,
@@ -182,7 +186,7 @@ func (b *bisector) passes(ctx context.Context, i int) (bool, error) {
 	side := results[0].Sides[runner.Candidate]
 	if side.Outcome != runner.OK {
 		return false, fault.New(fault.Failed, "try again; a runner that fails now and then says nothing about the skill",
-			"eval %q gave no result at %s%s", b.eval.ID, stateText(state), firstReason(results))
+			"eval %q gave no result at %s%s", b.eval.ID, state.name(), firstReason(results))
 	}
 	state.Total = len(side.Verdicts)
 	for _, v := range side.Verdicts {
@@ -191,21 +195,20 @@ func (b *bisector) passes(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	state.OK = state.Passed == state.Total
-	b.known[tree] = state
-	b.measured = append(b.measured, state)
+	b.known[tree], b.measured[i] = state.OK, state
 	b.tell(state)
 	return state.OK, nil
 }
 
-// stateText names a state in a sentence.
-func stateText(s BisectState) string {
-	if s.at > 0 {
-		return s.State
+// name is the state in a sentence.
+func (s BisectState) name() string {
+	if s.State == baseState {
+		return "the base " + gitstore.Hash(s.Commit).Short()
 	}
-	return fmt.Sprintf("the base %s", gitstore.Hash(s.Commit).Short())
+	return s.State
 }
 
 // String is the state with how the eval did there.
 func (s BisectState) String() string {
-	return fmt.Sprintf("%s: passes %d of %s", stateText(s), s.Passed, count(s.Total, "check"))
+	return fmt.Sprintf("%s: passes %d of %s", s.name(), s.Passed, count(s.Total, "check"))
 }

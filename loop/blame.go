@@ -28,7 +28,7 @@ type BlameLine struct {
 	Text        string   `json:"text"` // without its end
 	Commit      string   `json:"commit"`
 	Subject     string   `json:"subject"`
-	LineRun     string   `json:"line_run"`    // "" where no run put it there
+	Run         string   `json:"run"`         // "" where no run put it there
 	Experiments []string `json:"experiments"` // of that run; several only of a squashed landing whose run is not here
 	Decision    string   `json:"decision"`    // of the one experiment
 	Delta       string   `json:"delta"`       // what it measured, oriented, 6 digits; "" likewise
@@ -240,6 +240,6 @@ func (b *blamer) take(c gitstore.CommitInfo, lines []lineAt) {
 			into.Experiments = []string{}
 			continue // of whatever came before the run
 		}
-		into.LineRun, into.Decision, into.Delta = c.Trailer("Forge-Run"), c.Trailer("Forge-Decision"), c.Trailer("Forge-Delta")
+		into.Run, into.Decision, into.Delta = c.Trailer("Forge-Run"), c.Trailer("Forge-Decision"), c.Trailer("Forge-Delta")
 	}
 }

@@ -109,10 +109,10 @@ func (env *Env) printBlame(b loop.Blame) {
 // of forge's.
 func blamed(l loop.BlameLine) string {
 	switch {
-	case l.LineRun == "":
+	case l.Run == "":
 		return "-"
 	case len(l.Experiments) == 0:
-		return l.LineRun
+		return l.Run
 	}
-	return l.LineRun + "/" + strings.Join(l.Experiments, ",")
+	return l.Run + "/" + strings.Join(l.Experiments, ",")
 }

@@ -58,6 +58,11 @@ func TestReadmeJSONFields(t *testing.T) {
 		"forge loop revert":                   snapshot.Reverted{},
 		"forge eval SKILL":                    loop.Evaluation{},
 		"forge audit":                         loop.Audit{},
+		"forge blame":                         loop.Blame{},
+		"forge bisect":                        loop.Bisection{},
+		"forge replay":                        loop.Replay{},
+
+		"forge replay`, its `recorded` and `again": loop.ReplayFigure{},
 	}
 	word := regexp.MustCompile("`([^`]+)`")
 	seen := 0

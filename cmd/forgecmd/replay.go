@@ -104,5 +104,8 @@ func deltaText(f loop.ReplayFigure) string {
 	if f.Delta == nil {
 		return ""
 	}
+	if text := f.Delta.String(); text != "0" && !strings.HasPrefix(text, "-") {
+		return "+" + text
+	}
 	return f.Delta.String()
 }
