@@ -83,6 +83,47 @@ func (e *Export) change(p string, d fs.DirEntry, limit int64) (Edit, bool, error
 	return PutMode(p, data, mode), true, err
 }
 
+// Altered returns, sorted, the exported paths that match picks and that a child
+// changed or removed since the last Set. What it added is not looked at.
+//
+// Source: loop.md R-INV-7.
+func (e *Export) Altered(match func(path string) bool) ([]string, error) {
+	var altered []string
+	for p, want := range e.want {
+		if !match(p) {
+			continue
+		}
+		same, err := e.asSet(p, want)
+		if err != nil {
+			return nil, fmt.Errorf("compare %q with the commit: %w", p, err)
+		}
+		if !same {
+			altered = append(altered, p)
+		}
+	}
+	slices.Sort(altered)
+	return altered, nil
+}
+
+// asSet says whether an exported path is as Set left it.
+func (e *Export) asSet(p string, want Entry) (bool, error) {
+	info, err := os.Lstat(e.onPath(p))
+	if isAbsent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	mode, err := modeOf(p, info)
+	if err != nil || mode != want.Mode {
+		return false, nil
+	}
+	if have := e.onDisk[p]; have != nil && diskStampOf(info) == have.stamp && have.stamp.changed < e.horizon {
+		return true, nil
+	}
+	return e.holds(p, want), nil
+}
+
 // modeOf is the mode git would give a file on disk.
 func modeOf(p string, info fs.FileInfo) (Mode, error) {
 	switch {

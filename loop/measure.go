@@ -17,6 +17,7 @@ import (
 	"forge/gitstore/crash"
 	"forge/gitstore/fault"
 	"forge/gitstore/process"
+	"forge/loop/guard"
 	"forge/loop/journal"
 	"forge/loop/metric"
 	"forge/loop/runner"
@@ -115,8 +116,32 @@ func (b *broken) crashed() bool {
 	return false
 }
 
+// tampered is a measurement whose program changed a protected file while it
+// ran: what it printed says nothing (loop.md R-INV-7).
+type tampered struct {
+	violation *guard.Violation
+	evidence  []journal.Evidence
+}
+
+func (t *tampered) Error() string { return t.violation.Message }
+
+// untouched refuses a reading after which a protected file of the export is
+// changed or gone. New files are free: caches and reports of a program may lie
+// beside it, and the next reading begins without them.
+func (s *Session) untouched(b *bench) (*guard.Violation, error) {
+	if len(s.rules.Protected) == 0 {
+		return nil, nil
+	}
+	paths, err := b.export.Altered(s.rules.IsProtected)
+	if err != nil {
+		return nil, err
+	}
+	return guard.After(paths, s.rules), nil
+}
+
 // measure sets the export to a commit and takes n readings. name is the
-// evidence folder. A failed reading is a *broken error.
+// evidence folder. A failed reading is a *broken error, one whose program
+// changed what is protected a *tampered.
 func (s *Session) measure(ctx context.Context, commit gitstore.Hash, name string, n int) (readings, error) {
 	b, err := s.openBench(ctx)
 	if err != nil {
@@ -142,6 +167,13 @@ func (s *Session) measure(ctx context.Context, commit gitstore.Hash, name string
 			return readings{}, keepErr
 		}
 		r.evidence = append(r.evidence, kept...)
+		changed, afterErr := s.untouched(b)
+		switch {
+		case afterErr != nil:
+			return readings{}, afterErr
+		case changed != nil:
+			return readings{}, &tampered{violation: changed, evidence: r.evidence}
+		}
 		if failed {
 			return readings{}, &broken{failure: failure, evidence: r.evidence}
 		}
@@ -242,6 +274,12 @@ func (s *Session) measureBaseline(ctx context.Context, commit gitstore.Hash, wha
 // startFailure is a metric that gave no number on the unchanged state: nothing
 // can be compared with it, so no run begins (loop.md R-EXIT-3).
 func startFailure(err error) error {
+	if t, ok := errors.AsType[*tampered](err); ok {
+		return &fault.Error{
+			Kind: fault.Failed, Msg: "the metric changes what is protected: " + t.violation.Message,
+			Hint: "let it write to $TMPDIR, or to a file that is not protected", Err: err,
+		}
+	}
 	b, ok := errors.AsType[*broken](err)
 	if !ok {
 		return err

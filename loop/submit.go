@@ -158,6 +158,9 @@ func (s *Session) judge(ctx context.Context, a *attempt) (VerdictReached, error)
 	if b, ok := errors.AsType[*broken](err); ok {
 		return s.skipBroken(ctx, a, b)
 	}
+	if t, ok := errors.AsType[*tampered](err); ok {
+		return s.refuseTampered(ctx, a, t)
+	}
 	if err != nil {
 		return VerdictReached{}, err
 	}
@@ -177,6 +180,10 @@ func (s *Session) judge(ctx context.Context, a *attempt) (VerdictReached, error)
 	if b, ok := errors.AsType[*broken](err); ok {
 		a.record.Reading, a.record.BaselineReading, a.record.Decision.Verdict = nil, nil, nil
 		return s.skipBroken(ctx, a, b)
+	}
+	if t, ok := errors.AsType[*tampered](err); ok {
+		a.record.Reading, a.record.BaselineReading, a.record.Decision.Verdict = nil, nil, nil
+		return s.refuseTampered(ctx, a, t)
 	}
 	if err != nil {
 		return VerdictReached{}, err
@@ -229,6 +236,13 @@ func (s *Session) refuse(ctx context.Context, a *attempt, v *guard.Violation) (V
 	s.emit("guard", a.name, GuardRefused{Guard: g.Name, Message: g.Message})
 	a.record.Guard, a.record.Decision.Reason = g, g.Name+": "+g.Message
 	return s.settle(ctx, a, v.Decision)
+}
+
+// refuseTampered ends an experiment whose program changed a protected file
+// while it was measured (A22).
+func (s *Session) refuseTampered(ctx context.Context, a *attempt, t *tampered) (VerdictReached, error) {
+	a.record.Decision.Evidence = append(a.record.Decision.Evidence, t.evidence...)
+	return s.refuse(ctx, a, t.violation)
 }
 
 // skip ends an experiment without a verdict.

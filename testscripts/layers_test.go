@@ -41,6 +41,7 @@ var floors = map[string]int{
 	"loop/proposer":       4,
 	"loop/purpose":        4,
 	"loop":                5,
+	"loop/attack":         6,
 	"loop/report":         6,
 	"cmd/forgecmd/config": 7,
 	"cmd/forgecmd":        8,

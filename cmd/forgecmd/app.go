@@ -33,6 +33,7 @@ func commands(env *Env) []*cli.Command {
 		completionCommand(env),
 		helpCommand(env),
 		evalCommand(env),
+		attackCommand(env),
 		runCommand(env),
 		nextCommand(env),
 		submitCommand(env),

@@ -64,6 +64,11 @@ type Rules struct {
 	CharsPerToken int    // 1 or more
 	Leaks         evals.Windows
 	IndexChars    int // code points of knowledge/INDEX.md, which counts and is no candidate's
+
+	// Off names one guard that [Check] leaves out, so that a test of the
+	// mutants sees what gets through without it. Nothing a run is configured
+	// with reaches it (handoff.md R-ATT-2).
+	Off string
 }
 
 // Candidate is one change, previewed.
@@ -86,12 +91,21 @@ func Check(c Candidate, r Rules) *Violation {
 	for _, guard := range []func(Candidate, Rules) *Violation{
 		link, reserved, scope, protected, regions, noOp, duplicate, budget, leak, secret, scopeRatio, byteRatio, keptRatio,
 	} {
-		if v := guard(c, r); v != nil {
+		if v := guard(c, r); v != nil && v.Guard != r.Off {
 			v.Withhold = secret(c, r) != nil
 			return v
 		}
 	}
 	return nil
+}
+
+// After is the violation of a program that changed protected files while it
+// was measured: altered are their paths, sorted (A22; loop.md R-INV-7).
+func After(altered []string, r Rules) *Violation {
+	if r.Off == "invariants_after" {
+		return nil
+	}
+	return invalid("invariants_after", "%s is protected and was changed while the metric ran", altered[:min(len(altered), maxPaths)])
 }
 
 // offending collects the changed paths that bad names.
