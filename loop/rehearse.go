@@ -214,10 +214,9 @@ func (r *Rehearsal) PlayInvariant(ctx context.Context, argv []string) (Played, e
 
 // PlayRunner runs a program in place of the runner on one eval, in the skill
 // as it stands.
-func (r *Rehearsal) PlayRunner(ctx context.Context, argv []string, bounds Bounds) (Played, error) {
+func (r *Rehearsal) PlayRunner(ctx context.Context, argv []string) (Played, error) {
 	k := *r.s.skill
 	k.spec.Command, k.spec.RunsPerSide, k.spec.TriggerRuns = argv, 1, 1
-	k.spec.TimeoutSeconds = cmp.Or(bounds.Seconds, k.spec.TimeoutSeconds)
 	if len(k.gradable.Evals) == 0 {
 		return Played{}, fault.New(fault.Usage, "", "%q has no eval a runner could answer", r.s.target.dir)
 	}

@@ -1,6 +1,7 @@
 package forgecmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -296,9 +297,8 @@ func (env *Env) drift(ctx context.Context, repo *gitstore.Repo, run journal.Run,
 	}
 	for _, c := range changedInputs(run, cfg, f) {
 		if c.key == "run.min_scope_ratio" {
-			return frozenError(run.Run, c)
+			return frozenError(cmp.Or(run.Run, "r1"), c) // a new run has no name yet
 		}
 	}
 	return nil
 }
-

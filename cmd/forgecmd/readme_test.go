@@ -63,6 +63,7 @@ func TestReadmeJSONFields(t *testing.T) {
 		"forge replay":                        loop.Replay{},
 
 		"forge replay`, its `recorded` and `again": loop.ReplayFigure{},
+		"forge attack": attacked{},
 	}
 	word := regexp.MustCompile("`([^`]+)`")
 	seen := 0

@@ -137,7 +137,8 @@ func orphan(ctx context.Context, st *stage) (ending, error) {
 // play runs a program where the user's would run.
 func (st *stage) play(ctx context.Context, text string) (loop.Played, error) {
 	if st.mode == loop.ModeSkill {
-		return st.target.PlayRunner(ctx, script("echo '{\"skills_loaded\": []}' >\"$FORGE_RESULT\"\n"+text), loop.Bounds{})
+		const said = `echo '{"schema": "forge.runner/1", "skills_loaded": []}' >"$FORGE_RESULT"` + "\n"
+		return st.target.PlayRunner(ctx, script(said+text))
 	}
 	return st.target.PlayMetric(ctx, script(text), loop.Bounds{})
 }
@@ -150,6 +151,14 @@ func childOf(played loop.Played) (pid int, said bool) {
 	return pid, found && err == nil
 }
 
+// alive exits 0 if a process still runs after the moments a killed one takes
+// to go. One that nobody has reaped is dead.
+const alive = `for i in 1 2 3 4 5 6 7 8 9 10; do
+  kill -0 "$1" 2>/dev/null || exit 1
+  case $(cat "/proc/$1/stat" 2>/dev/null || ps -o stat= -p "$1" 2>/dev/null) in Z*|*") Z "*) exit 1 ;; esac
+  sleep 0.2
+done`
+
 // ended is the ending of a mutant that left a child behind: stopped if that is
 // gone now.
 func (st *stage) ended(ctx context.Context, played loop.Played, name string) (ending, error) {
@@ -158,7 +167,7 @@ func (st *stage) ended(ctx context.Context, played loop.Played, name string) (en
 		return ending{}, fmt.Errorf("the program did not say what it leaves behind: %q", played.Output)
 	}
 	asked, err := st.engine.Execute(ctx, process.Command{
-		Argv: script(`kill -0 "$1"`, strconv.Itoa(pid)), Dir: st.place.Tmp, Env: st.engine.Child, Timeout: 10 * time.Second,
+		Argv: script(alive, strconv.Itoa(pid)), Dir: st.place.Tmp, Env: st.engine.Child, Timeout: time.Minute,
 	})
 	if err != nil {
 		return ending{}, fmt.Errorf("look for process %d: %w", pid, err)
