@@ -491,3 +491,26 @@ func TestExportUnsafeNames(t *testing.T) { // R-TREE-3 is about writing; a forge
 		t.Errorf("Skipped() = %q, want %q", got, want)
 	}
 }
+
+// loop.md R-INV-7: what a child changed or removed of the files that are
+// looked at; what it added or only rewrote with the same bytes is no change.
+func TestExportAltered(t *testing.T) {
+	y := newYard(t)
+	y.write("p/same", "1", "p/bytes", "1", "p/mode", "1", "p/gone", "1", "p/dir", "1", "p/linked", "1", "free", "1")
+	e := newExport(t, y.open())
+	set(t, e, y.commit("one"))
+	on := func(name string) string { return filepath.Join(e.Tree, filepath.FromSlash(name)) }
+	for _, err := range []error{
+		os.WriteFile(on("p/same"), []byte("1"), 0o644), os.WriteFile(on("p/bytes"), []byte("2"), 0o644), os.Chmod(on("p/mode"), 0o755),
+		os.Remove(on("p/gone")), os.Remove(on("p/dir")), os.Mkdir(on("p/dir"), 0o755), os.Remove(on("p/linked")), os.Symlink("same", on("p/linked")),
+		os.WriteFile(on("p/new"), nil, 0o644), os.WriteFile(on("free"), nil, 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := e.Altered(func(p string) bool { return strings.HasPrefix(p, "p/") })
+	if want := []string{"p/bytes", "p/dir", "p/gone", "p/linked", "p/mode"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("Altered = %v, %v, want %v", got, err, want)
+	}
+}

@@ -155,8 +155,8 @@ func (r *Rehearsal) Examine(ctx context.Context, p handoff.Proposal) (*guard.Vio
 
 // Bounds are what a program is held to, where that is not what is configured.
 type Bounds struct {
-	Seconds int // 0: as configured
-	MiB     int // of standard output; 0: as configured
+	Timeout     time.Duration // 0: as configured
+	OutputLimit int64         // bytes of standard output; 0: as configured
 }
 
 // Played is what became of a program that stood in for the user's.
@@ -169,21 +169,22 @@ type Played struct {
 // PlayMetric runs a program in place of the metric, once.
 func (r *Rehearsal) PlayMetric(ctx context.Context, argv []string, bounds Bounds) (Played, error) {
 	s := r.s
-	was := s.journal.Config.Metric
-	defer func() { s.journal.Config.Metric = was }()
-	s.journal.Config.Metric.Command = argv
-	s.journal.Config.Metric.TimeoutSeconds = cmp.Or(bounds.Seconds, was.TimeoutSeconds)
-	s.journal.Config.Metric.OutputLimitMiB = cmp.Or(bounds.MiB, was.OutputLimitMiB)
-	if err := s.Close(); err != nil { // an export knows its command from its start
+	b, err := s.openBench(ctx)
+	if err != nil {
 		return Played{}, err
 	}
-	_, err := s.measure(ctx, s.tip, "played", 1)
+	was := b.probe
+	defer func() { b.probe = was }()
+	b.probe.Command = argv
+	b.probe.Timeout = cmp.Or(bounds.Timeout, was.Timeout)
+	b.probe.OutputLimit = cmp.Or(bounds.OutputLimit, was.OutputLimit)
+	_, err = s.measure(ctx, s.tip, "played", 1)
 	var played Played
-	b, isBroken := errors.AsType[*broken](err)
+	failed, isBroken := errors.AsType[*broken](err)
 	t, isTampered := errors.AsType[*tampered](err)
 	switch {
 	case isBroken:
-		played.Violation = &guard.Violation{Guard: b.failure.Kind, Decision: verdict.Skip, Message: b.failure.Message}
+		played.Violation = &guard.Violation{Guard: failed.failure.Kind, Decision: verdict.Skip, Message: failed.failure.Message}
 	case isTampered:
 		played.Violation = t.violation
 	case err != nil:
@@ -196,15 +197,17 @@ func (r *Rehearsal) PlayMetric(ctx context.Context, argv []string, bounds Bounds
 	return played, nil
 }
 
-// PlayInvariant runs a program in place of the invariant command.
+// PlayInvariant runs a program in place of the invariant command of a
+// configuration that has one.
 func (r *Rehearsal) PlayInvariant(ctx context.Context, argv []string) (Played, error) {
 	s := r.s
-	was := s.journal.Config.Guards.InvariantCommand
-	defer func() { s.journal.Config.Guards.InvariantCommand = was }()
-	s.journal.Config.Guards.InvariantCommand = argv
-	if err := s.Close(); err != nil {
+	b, err := s.openBench(ctx)
+	if err != nil {
 		return Played{}, err
 	}
+	was := b.invariant
+	defer func() { b.invariant = was }()
+	b.invariant.Argv = argv
 	message, _, err := s.invariantHolds(ctx, s.tip, "played")
 	if err != nil || message == "" {
 		return Played{}, err

@@ -52,6 +52,7 @@ type Mutant struct {
 type Result struct {
 	ID        string  `json:"id"`
 	Name      string  `json:"name"`
+	What      string  `json:"what"` // it does
 	Guard     string  `json:"guard"`
 	Outcome   Outcome `json:"outcome"`
 	Decision  string  `json:"decision"`   // INVALID, NO_OP or SKIP; "" where there is no experiment to decide
@@ -117,7 +118,7 @@ func (s Suite) Run(ctx context.Context, mutants []Mutant, told func(Result)) (er
 
 // result plays one mutant; the guards are as configured when it begins.
 func (st *stage) result(ctx context.Context, m Mutant) (Result, error) {
-	r := Result{ID: m.ID, Name: m.Name, Guard: m.Guard}
+	r := Result{ID: m.ID, Name: m.Name, What: m.What, Guard: m.Guard}
 	if m.Mode != "" && m.Mode != st.mode {
 		r.Outcome, r.Detail = NotApplicable, "for a target with a metric"
 		if m.Mode == loop.ModeSkill {
