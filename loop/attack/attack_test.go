@@ -197,6 +197,31 @@ func TestGuardOffOthers(t *testing.T) {
 	}
 }
 
+// A program that is let do what it wants gets through: nothing ends it, its
+// exit status is lost, what it left behind lives on, and it finds the evals.
+func TestProgramsGetThrough(t *testing.T) {
+	s := suite(t, loop.ModeGeneric)
+	engine := s.Engine
+	s.Engine = func(scratch *gitstore.Repo) (*loop.Engine, func() error) {
+		e, closer := engine(scratch)
+		e.Execute = func(context.Context, process.Command) (process.Result, error) {
+			return process.Result{Stdout: []byte("left 1\nfound /skill/evals\nlooked\nMETRIC score=9\n")}, nil
+		}
+		return e, closer
+	}
+	s.Drift = func() error { return nil }
+	ids := []string{"A20", "A21", "A23", "A24", "A25", "A26", "A27", "A28", "A30"}
+	results := play(t, s, pick(ids...))
+	for _, r := range results {
+		if r.Outcome != GotThrough {
+			t.Errorf("%s (%s), want it to get through", r.Line(), r.Detail)
+		}
+	}
+	if len(results) != len(ids) {
+		t.Errorf("%d results, want %d", len(results), len(ids))
+	}
+}
+
 // What a configuration does not have is not applicable, and says why.
 func TestNotApplicable(t *testing.T) {
 	s := suite(t, loop.ModeGeneric)
