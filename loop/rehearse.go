@@ -74,10 +74,6 @@ func (r *Rehearsal) Config() journal.Run { return r.s.Config() }
 // Rules are the guards a test may bend; see [guard.Rules].
 func (r *Rehearsal) Rules() *guard.Rules { return &r.s.rules }
 
-// Dir is the directory of the skill, or the deepest one that holds the scope,
-// "." for the root.
-func (r *Rehearsal) Dir() string { return r.s.target.dir }
-
 // Files are what a candidate may change, sorted: the scope without what is
 // protected.
 func (r *Rehearsal) Files() []string { return r.s.scopePaths() }
