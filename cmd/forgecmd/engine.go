@@ -87,6 +87,18 @@ func (env *Env) clearAway(ctx context.Context, e *loop.Engine) error {
 	return nil
 }
 
+// warnRefspecs says which fetch refspecs would let git delete the refs of runs
+// (handoff.md section 10, repo.refspec; DECISIONS T5).
+func (env *Env) warnRefspecs(ctx context.Context, repo *gitstore.Repo) {
+	bad, err := repo.BadRefspecs(ctx)
+	if err != nil && ctx.Err() == nil {
+		env.Warn("%v", err)
+	}
+	for _, b := range bad {
+		env.Warn("the fetch refspec %q of %q: %s; %s", b.Refspec, b.Remote, b.Warning(), b.Hint)
+	}
+}
+
 // reader is an engine for commands that only read.
 func (env *Env) reader(repo *gitstore.Repo) *loop.Engine {
 	return &loop.Engine{Repo: repo, Now: env.Now, Report: morning.Markdown}

@@ -162,6 +162,7 @@ func (env *Env) handSession(ctx context.Context, e *loop.Engine, cfg *config.Con
 	if err := env.clearAway(ctx, e); err != nil {
 		return nil, err
 	}
+	env.warnRefspecs(ctx, e.Repo)
 	if r != nil {
 		return env.resume(ctx, e, cfg, f.runFlags, *r)
 	}

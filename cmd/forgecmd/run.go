@@ -191,6 +191,7 @@ func (env *Env) runSession(ctx context.Context, repo *gitstore.Repo, cfg *config
 	if err := env.clearAway(ctx, engine); err != nil {
 		return finished, err
 	}
+	env.warnRefspecs(ctx, engine.Repo)
 	session, err := env.session(ctx, engine, cfg, f)
 	if err != nil {
 		return finished, err
