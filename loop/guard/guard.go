@@ -1,10 +1,11 @@
-// Package guard refuses candidates that cheat, before anything of them is an
-// object: every check here reads the pure preview of a change.
+// Package guard refuses candidates that cheat. [Check] reads the pure preview
+// of a change, before anything of it is an object; [After] is asked once a
+// program ran. What `forge loop` checks by hand in a directory is in [Tree].
 //
 // The order is that of handoff.md section 9; the first guard that refuses
 // names the violation. A guard that asks for legitimate work to be redone is
-// as wrong as one that lets a cheat through: growth, new files inside the
-// scope and edits of any text in it are free.
+// as wrong as one that lets a cheat through: new files inside the scope, edits
+// of any text in it and, within a skill's token budget, growth are free.
 //
 // Source: seed 001, "The loop cannot cheat"; DECISIONS G2, G4, G7, G8;
 // loop.md section 11; handoff.md R-PROP-3.

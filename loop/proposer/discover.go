@@ -229,7 +229,7 @@ func (d *discovery) freshWords(description string) []string {
 func (d *discovery) choose() (best clause, found bool) {
 	for _, words := range d.candidates() {
 		c := clause{words: words, description: d.describe(words)}
-		if d.task.Brief.Limits.OverBudget && len(c.description) >= len(d.present) {
+		if d.task.Brief.Limits.OverBudget && utf8.RuneCountInString(c.description) >= utf8.RuneCountInString(d.present) {
 			continue // only what makes the skill smaller is measured
 		}
 		if !usable(c.description) || d.tried[c.hypothesis()] {
