@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +27,22 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+// The kind is that of the value that is new, not of one that stood there.
+func TestPlanted(t *testing.T) {
+	old := "AK" + "IA" + strings.Repeat("A1B2", 4)
+	for name, tt := range map[string]struct{ text, earlier, want string }{
+		"nothing":             {"no secret", "", ""},
+		"new":                 {"use " + key(), "", "github_token"},
+		"it stood there":      {"use " + key(), "had " + key(), ""},
+		"new beside old":      {old + " and " + key(), old, "github_token"},
+		"another of its kind": {key() + " " + key() + "X", key(), "github_token"},
+	} {
+		if got := Planted(tt.text, tt.earlier); got != tt.want {
+			t.Errorf("%s: Planted = %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 // FuzzScrub: what was found is gone, and scrubbing twice is scrubbing once.
 func FuzzScrub(f *testing.F) {
 	f.Add("token = " + key() + "\nAuthorization: Bearer " + key()[4:] + "\n")
@@ -44,8 +59,8 @@ func FuzzScrub(f *testing.F) {
 		if again := Scrub(scrubbed); again != scrubbed {
 			t.Errorf("Scrub(%q) = %q, want it unchanged", scrubbed, again)
 		}
-		if !slices.IsSorted(Values(text)) {
-			t.Error("the values are not in order")
+		if kind := Planted(text, text); kind != "" {
+			t.Errorf("Planted(%q) beside itself = %q", text, kind)
 		}
 	})
 }

@@ -111,18 +111,32 @@ func Secrets(s string) []Finding {
 // masked stands for a value.
 const masked = "***"
 
-// Values returns the values themselves, each once, in byte order: to compare a
-// text with an earlier one, and never to be shown.
-func Values(s string) []string {
-	var values []string
+// Planted returns the kind of the first value in a text that does not stand in
+// an earlier one, "" if there is none. What stood there may stay and move.
+func Planted(s, earlier string) string {
+	had := map[string]bool{}
+	for _, v := range values(earlier) {
+		had[v.text] = true
+	}
+	for _, v := range values(s) {
+		if !had[v.text] {
+			return v.kind
+		}
+	}
+	return ""
+}
+
+// value is a secret itself: to be compared, and never to be shown.
+type value struct{ kind, text string }
+
+func values(s string) (list []value) {
 	s = readable(s)
 	for _, kind := range possible(s) {
 		for _, m := range kind.find(s) {
-			values = append(values, m.secret())
+			list = append(list, value{kind.kind, m.secret()})
 		}
 	}
-	slices.Sort(values)
-	return slices.Compact(values)
+	return list
 }
 
 // Scrub replaces every value that looks like a secret. A text without any is

@@ -48,8 +48,8 @@ func TestVectors(t *testing.T) {
 			if len(v.Expect.Findings) == 0 && scrubbed != text {
 				t.Errorf("Scrub changed a text without a secret: %q", scrubbed)
 			}
-			for _, value := range Values(text) {
-				if strings.Contains(scrubbed, value) {
+			for _, value := range values(text) {
+				if strings.Contains(scrubbed, value.text) {
 					t.Errorf("Scrub left a value in")
 				}
 			}

@@ -12,6 +12,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"path"
@@ -258,29 +259,22 @@ func leak(c Candidate, r Rules) *Violation {
 // file or in its name (A16). A value that stood in one of the changed files may
 // stay and move.
 func secret(c Candidate, _ Rules) *Violation {
-	var had []string
+	var before strings.Builder
 	for _, f := range c.Preview.Files {
 		if f.Before != nil {
-			had = append(had, scan.Values(f.Path+"\n"+string(f.Before.Data))...)
+			fmt.Fprintf(&before, "%s\n%s\n", f.Path, f.Before.Data)
 		}
 	}
-	slices.Sort(had)
-	kinds := ""
+	named := ""
 	paths := offending(c, func(f gitstore.FileChange) bool {
 		if f.After == nil {
 			return false
 		}
-		all := f.Path + "\n" + string(f.After.Data)
-		planted := slices.ContainsFunc(scan.Values(all), func(value string) bool {
-			_, stood := slices.BinarySearch(had, value)
-			return !stood
-		})
-		if planted && kinds == "" {
-			kinds = scan.Secrets(all)[0].Kind
-		}
-		return planted
+		kind := scan.Planted(f.Path+"\n"+string(f.After.Data), before.String())
+		named = cmp.Or(named, kind)
+		return kind != ""
 	})
-	return invalid("secret", "%s holds a value shaped like a secret ("+kinds+"); nothing of the change is kept", paths)
+	return invalid("secret", "%s holds a value shaped like a secret ("+named+"); nothing of the change is kept", paths)
 }
 
 // Tokens estimates the tokens of a skill's files that an agent may load
